@@ -1,0 +1,20 @@
+"""The two clocks of lycosa. Owns the only calls to `time` outside of the edges.
+
+`engine_now` measures intervals and leases: seconds on a clock that goes on while the machine
+sleeps, so a suspended engine knows that its lease ran out. `wall_now` stamps what is stored:
+milliseconds since 1970, UTC.
+"""
+
+import time
+
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def engine_now() -> float:
+    """Seconds since boot, suspension included."""
+    return time.clock_gettime(_CLOCK)
+
+
+def wall_now() -> int:
+    """Milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000

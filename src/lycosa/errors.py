@@ -1,0 +1,35 @@
+"""The error tree, split by whose fault it is. Owns every exception that lycosa raises on purpose.
+
+    LycosaError
+    ├── UserError        the operator's: one sentence that says what to do, exit code 2
+    ├── StoreError       the frontier's: a dead or damaged database
+    │   ├── Fenced       another process declared this engine dead: drop everything held
+    │   └── DiskFull     no space left: stop cleanly, exit code 1, nothing lost
+    └── Bug              ours: an invariant that does not hold
+
+What a site or the network does wrong is never an exception: it is a value in `records.Response`.
+"""
+
+
+class LycosaError(Exception):
+    """Everything below."""
+
+
+class UserError(LycosaError):
+    """The user can fix it; the message is one clear sentence that says how."""
+
+
+class StoreError(LycosaError):
+    """The frontier's database can't do what it was asked."""
+
+
+class Fenced(StoreError):
+    """This engine's lease was taken away; nothing it holds may be used or written."""
+
+
+class DiskFull(StoreError):
+    """The disk that holds the crawl is full."""
+
+
+class Bug(LycosaError):
+    """Something that can't happen did."""

@@ -1,0 +1,178 @@
+"""The words that cross borders: plain values with no behaviour worth a test.
+
+Imports nothing of lycosa. Hot values are plain slotted dataclasses (a frozen one costs three
+times as much to make). Two kinds of time appear here: `float` seconds on the engine's clock
+(`clock.engine_now`), and `int` milliseconds of UTC wall time, named `*_ms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+
+
+class Flag(IntFlag):
+    """What is known of a queued URL beside the URL."""
+
+    NONE = 0
+    BARE = 1  # a seed given as a bare domain: https first, then http in the same visit
+    SEED = 2
+    SITEMAP = 4
+    KILL = 16  # counts engines that died while parsing it; two make it poison (bits 4 and 5)
+
+
+class Kind(IntEnum):
+    """What a request is for: limits and accepted types follow from it."""
+
+    PAGE = 0
+    ROBOTS = 1
+    SITEMAP = 2
+
+
+class Failure:
+    """Why no usable response came. Stored and counted by these names."""
+
+    NONE = ""
+    NXDOMAIN = "dns-nxdomain"  # the name does not exist
+    DNS = "dns"  # servfail, timeout, no address
+    PRIVATE = "private-address"  # S1: not globally routable; never connected to
+    CONNECT = "connect"  # refused, unreachable
+    CONNECT_TIMEOUT = "connect-timeout"  # connect or TLS handshake not done in time
+    TLS = "tls"
+    FIRST_BYTE = "first-byte-timeout"
+    TIMEOUT = "timeout"
+    RESET = "reset"  # closed or reset before a usable response
+    PROTOCOL = "protocol"  # not HTTP, malformed, over libcurl's header limits
+    LOCAL = "local"  # our own shortage (EMFILE): the host is not to blame, try again
+    STOPPED = "stopped"  # we cancelled it
+
+    # Failures of the host, not of one URL: they count against the origin (design, section 7).
+    HOST = frozenset({NXDOMAIN, DNS, CONNECT, CONNECT_TIMEOUT, TLS})
+
+
+class Truncated:
+    """Why a body is not whole; the values of WARC-Truncated."""
+
+    NO = ""
+    LENGTH = "length"
+    TIME = "time"
+    DISCONNECT = "disconnect"
+    TYPE = "unspecified"  # not a text type: the body was not downloaded
+
+
+@dataclass(slots=True)
+class Request:
+    """One HTTP GET, with the address still to be found."""
+
+    url: str
+    host: str  # as in the URL, IPv6 without brackets
+    port: int
+    https: bool
+    kind: Kind
+    deadline: float  # engine clock: the transfer ends by then, whatever its own limits
+    keep_alive: bool = False  # leave the connection open: a request to the same origin follows
+    token: object = None  # the caller's own
+
+
+@dataclass(slots=True)
+class Response:
+    """What came of a Request. `failure` is '' when there is a status to be used."""
+
+    request: Request
+    status: int = 0
+    head: bytes = b""  # raw header block of the final response, status line and blank line included
+    body: bytes = b""  # as received: content-encoded, but without chunking
+    failure: str = Failure.NONE
+    truncated: str = Truncated.NO
+    address: str = ""  # connected to
+    started: float = 0.0
+    ended: float = 0.0
+    connects: int = 0  # connections opened for it
+
+    def header(self, name: bytes) -> str:
+        """The first header of that (lower-case) name, or ''."""
+        needle = b"\n" + name + b":"
+        at = self.head.lower().find(needle)
+        if at < 0:
+            return ""
+        begin = at + len(needle)
+        end = self.head.find(b"\n", begin)
+        return self.head[begin : end if end >= 0 else None].strip().decode("latin-1")
+
+
+@dataclass(slots=True)
+class QueuedUrl:
+    """One row of a domain's queue."""
+
+    fp: int  # signed 64 bit
+    url: str
+    depth: int
+    order: int
+    attempts: int = 0
+    flags: int = 0
+
+
+@dataclass(slots=True)
+class NewUrl:
+    """A URL found, on its way to the frontier."""
+
+    domain_id: int
+    fp: int
+    url: str
+    depth: int
+    domain: str  # registrable domain, the name behind domain_id
+    flags: int = 0
+
+
+@dataclass(slots=True)
+class Origin:
+    """What is known of one origin: its robots.txt, and how often in a row it failed."""
+
+    origin: str  # "https://www.example.com" or "http://example.com:8080"
+    fetched_ms: int = 0  # when robots.txt was obtained; 0: never
+    status: int = 0  # its HTTP status
+    rules: bytes = b""  # robots.Rules.dump()
+    failures: int = 0
+    retry_ms: int = 0  # not to be tried before
+    reason: str = ""  # set: its URLs fail at once until retry_ms
+
+
+@dataclass(slots=True)
+class Lease:
+    """One leased domain with what an engine needs to visit it."""
+
+    domain_id: int
+    name: str
+    ready_in: float  # seconds from the moment of the lease
+    failures: int  # 429 and 503 in a row
+    pages: int
+    queued: int  # as stored at the last release: an estimate
+    urls: list[QueuedUrl] = field(default_factory=list)
+    origins: list[Origin] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PageRow:
+    """One URL that is done or failed for good: a row of `pages`."""
+
+    domain_id: int
+    fp: int
+    url: str
+    order: int  # of the queue row it replaces; -1: found on the way (a redirect's target)
+    depth: int
+    fetched_ms: int
+    status: int
+    outcome: str  # 'ok', 'redirect', or why not
+    content_type: str = ""
+    wire_bytes: int = 0
+    text_chars: int = 0
+    content_hash: int = 0
+    redirect: str = ""
+    title: str = ""
+    text_row: bytes = b""  # its line for the text archive, '' for none; not stored in the table
+    warc: tuple[bytes, ...] = ()  # its WARC records; not stored in the table
+    text_segment: int = 0
+    text_frame: int = 0  # offset of the zstd frame in the segment
+    text_offset: int = 0  # offset of the line in the unpacked frame
+    warc_segment: int = 0
+    warc_offset: int = 0
