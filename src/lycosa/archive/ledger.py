@@ -1,0 +1,264 @@
+"""The visit ledger: when each domain was visited, and the proof of politeness from it.
+
+Owns `visits/*.jsonl`: ["s", domain, ms] is on file before the first request of a visit,
+["d", domain, delay_ms] says which delay the visit learnt, ["e", domain, start_ms, end_ms,
+requests, address, outcome] ends it. It is evidence: never cut back, a torn last line is passed
+over. `audit` proves P1 and P2 from it alone; it must not ask the frontier or the scheduler.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lycosa.archive.segments import (
+    SegmentState,
+    SegmentWriter,
+    disk_errors,
+    listed,
+    segment_name,
+    segment_owner,
+)
+from lycosa.errors import StoreError
+
+_NOT_LEARNT = -1
+_EXAMPLES = 20
+
+
+def _line(*values: object) -> bytes:
+    return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
+
+
+class Ledger:
+    """The ledger of one engine. The loop writes, the store thread syncs, neither waits long.
+
+    A visit's `learned` and `ended` go to the ledger that has its start, `learned` first.
+    """
+
+    def __init__(self, root: Path, owner: int, max_bytes: int) -> None:
+        self._writer = SegmentWriter(root, "visits", owner, max_bytes)
+        self._waiting: list[bytes] = []
+        self._lock = threading.Lock()  # held for a write, never for an fsync
+
+    def started(self, visits: Iterable[tuple[str, int]]) -> None:
+        """Put the starts on file. Only when this has returned may a request be sent."""
+        lines = [_line("s", domain, ms) for domain, ms in visits]
+        with self._lock:
+            self._write(lines)
+
+    def learned(self, domain: str, delay_ms: int) -> None:
+        """The delay that holds from the end of the running visit on; before its `ended`."""
+        self._wait(_line("d", domain, delay_ms))
+
+    def ended(
+        self, domain: str, start_ms: int, end_ms: int, requests: int, address: str, outcome: str
+    ) -> None:
+        """A visit is over. Written with the next start or sync."""
+        self._wait(_line("e", domain, start_ms, end_ms, requests, address, outcome))
+
+    def sync(self, closing: bool = False) -> list[SegmentState]:
+        """Make the ledger durable, as `SegmentWriter.sync` does."""
+        with self._lock:
+            self._write([])
+            unsynced = self._writer.begin_sync(closing)
+        return self._writer.finish_sync(unsynced)
+
+    def close(self) -> None:
+        """Write what waits and let go of the file."""
+        with self._lock:
+            self._write([])
+            self._writer.close()
+
+    def _wait(self, line: bytes) -> None:
+        with self._lock:
+            self._waiting.append(line)
+
+    def _write(self, lines: list[bytes]) -> None:
+        data = b"".join(self._waiting + lines)
+        if data:
+            self._writer.append(data)
+            self._waiting.clear()  # only now: what a full disk refused is still to be written
+
+
+def mend(root: Path, dead: Collection[int]) -> list[str]:
+    """End the torn last line of dead owners' ledgers; the names mended. Twice is once."""
+    mended = []
+    for number, path in listed(root, "visits"):
+        if segment_owner(number) in dead and _is_torn(path):
+            with disk_errors(path), open(path, "ab") as file:
+                file.write(b"\n")
+            mended.append(segment_name("visits", number))
+    return mended
+
+
+def _is_torn(path: Path) -> bool:
+    with open(path, "rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
+
+
+def _entries(path: Path, begin: int = 0) -> Iterator[list[Any]]:
+    """The lines from a byte offset on. Only the last may be unreadable: a kill tore it."""
+    torn = False
+    with open(path, "rb") as file:
+        file.seek(begin)
+        for line in file:
+            if torn:
+                raise StoreError(f"{path} is damaged: an unreadable line before the last")
+            try:
+                entry = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                torn = True
+                continue
+            yield entry
+
+
+@dataclass(slots=True)
+class TailInfo:
+    """What an engine did to a domain after its last commit."""
+
+    last_ms: int = 0  # the last start or end on file
+    delay_ms: int | None = None  # the last delay learnt, if any
+
+
+def tail(root: Path, committed: Mapping[str, int], dead: Collection[int]) -> dict[str, TailInfo]:
+    """What dead owners did after their last commit: who takes over must respect it."""
+    found: dict[str, TailInfo] = {}
+    for number, path in listed(root, "visits"):
+        if segment_owner(number) not in dead:
+            continue
+        for entry in _entries(path, committed.get(segment_name("visits", number), 0)):
+            info = found.setdefault(entry[1], TailInfo())
+            if entry[0] == "d":
+                info.delay_ms = entry[2]
+            else:
+                info.last_ms = max(info.last_ms, *entry[2:4])
+    return found
+
+
+@dataclass(slots=True)
+class Visit:
+    """One visit as the ledger tells it. Unfinished: its end is unknown and given as its start."""
+
+    owner: int
+    domain: str
+    start_ms: int
+    end_ms: int
+    requests: int = 0
+    address: str = ""
+    outcome: str = ""
+    learned_ms: int | None = None  # the delay from its end on; None: as before
+    unfinished: bool = True
+
+
+def read(root: Path) -> Iterator[Visit]:
+    """Every visit on file, owner by owner, in the order of their ends; the unfinished last."""
+    numbered = listed(root, "visits")
+    for owner, files in groupby(numbered, key=lambda item: segment_owner(item[0])):
+        yield from _visits(owner, (entry for _, path in files for entry in _entries(path)))
+
+
+def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
+    running: dict[str, Visit] = {}
+    for kind, domain, *rest in entries:
+        if kind == "s":
+            if domain in running:  # the engine dropped the visit without an end
+                yield running[domain]
+            running[domain] = Visit(owner, domain, rest[0], rest[0])
+        elif domain not in running:
+            raise StoreError(f"owner {owner}'s ledger has {kind!r} for {domain} outside a visit")
+        elif kind == "d":
+            running[domain].learned_ms = rest[0]
+        else:
+            visit = running.pop(domain)
+            _, visit.end_ms, visit.requests, visit.address, visit.outcome = rest
+            visit.unfinished = False
+            yield visit
+    yield from running.values()
+
+
+@dataclass(slots=True)
+class Violation:
+    """A visit that began too soon after the one before it."""
+
+    domain: str
+    end_ms: int  # of the earlier visit
+    start_ms: int  # of the later one
+    needed_ms: int  # the delay that should lie between
+    owners: tuple[int, int]
+
+
+@dataclass(slots=True)
+class AuditReport:
+    """What the ledger proves. `overlaps` break P2 (and P1), `too_soon` breaks P1 alone."""
+
+    domains: int = 0
+    visits: int = 0
+    unfinished: int = 0
+    overlaps: int = 0
+    too_soon: int = 0
+    smallest_gap_ms: int | None = None
+    examples: list[Violation] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """No domain was visited too soon or twice at once."""
+        return self.overlaps == 0 and self.too_soon == 0
+
+
+def audit(visits: Iterable[Visit], delay: float) -> AuditReport:
+    """Check every two consecutive visits of a domain, whoever made them; `delay` in seconds.
+
+    Takes the visits in any order and keeps 32 bytes of each.
+    """
+    report = AuditReport()
+    per_domain: dict[str, array[int]] = {}
+    for visit in visits:
+        report.visits += 1
+        report.unfinished += visit.unfinished
+        learned = _NOT_LEARNT if visit.learned_ms is None else visit.learned_ms
+        kept = per_domain.get(visit.domain)
+        if kept is None:
+            kept = per_domain[visit.domain] = array("q")
+        kept.extend((visit.start_ms, visit.end_ms, learned, visit.owner))
+    report.domains = len(per_domain)
+    for domain, kept in per_domain.items():
+        _audit_domain(domain, kept, round(delay * 1000), report)
+    return report
+
+
+def _audit_domain(domain: str, kept: array[int], delay_ms: int, report: AuditReport) -> None:
+    visits = sorted(zip(kept[::4], kept[1::4], kept[2::4], kept[3::4], strict=True))
+    _, last_end, learned, last_owner = visits[0]
+    for start, end, learned_now, owner in visits[1:]:
+        needed = max(delay_ms, learned)
+        gap = start - last_end
+        if report.smallest_gap_ms is None or gap < report.smallest_gap_ms:
+            report.smallest_gap_ms = gap
+        if gap < needed:
+            found = Violation(domain, last_end, start, needed, (last_owner, owner))
+            _note(report, found)
+        # A short visit inside a long one does not hide the long one's end.
+        if end >= last_end:
+            last_end, last_owner = end, owner
+        if learned_now != _NOT_LEARNT:
+            learned = learned_now
+
+
+def _note(report: AuditReport, found: Violation) -> None:
+    if found.start_ms < found.end_ms:
+        report.overlaps += 1
+    else:
+        report.too_soon += 1
+    if len(report.examples) < _EXAMPLES:
+        report.examples.append(found)

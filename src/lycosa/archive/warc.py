@@ -1,0 +1,150 @@
+"""WARC 1.1 records (ISO 28500), uncompressed, of what was sent and received.
+
+Owns the record format: values in, bytes out, no files. Bodies stay as they came, still
+content-encoded, and are never copied: a record is a tuple of parts to be written in order. Since
+libcurl has undone chunking, the header block is adapted to the body that is stored, and what was
+replaced is kept under `X-Crawler-*`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+
+from lycosa.archive.text import rfc3339
+from lycosa.records import Response
+
+SPECIFICATION = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+
+_END = b"\r\n\r\n"  # after every record's block
+_IDS_PER_DRAW = 256
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]  # base32 of every 10 bits
+_SHIFTS = range(150, -1, -10)
+
+
+def record_ids() -> Iterator[str]:
+    """Random (version 4) UUIDs for WARC-Record-ID, drawn in bulk: 0.6 us, not 4."""
+    while True:
+        digits = os.urandom(16 * _IDS_PER_DRAW).hex()
+        for at in range(0, 32 * _IDS_PER_DRAW, 32):
+            d = digits[at : at + 32]
+            yield f"<urn:uuid:{d[:8]}-{d[8:12]}-4{d[13:16]}-a{d[17:20]}-{d[20:]}>"
+
+
+def warcinfo(
+    name: str,
+    now_ms: int,
+    ids: Iterator[str],
+    software: str,
+    operator: str,
+    user_agent: str,
+    part_of: str,
+) -> bytes:
+    """The record that opens the file `name`: who crawled, with what, by which rules."""
+    fields = {
+        "software": software,
+        "format": "WARC File Format 1.1",
+        "conformsTo": SPECIFICATION,
+        "operator": operator,
+        "http-header-user-agent": user_agent,
+        "robots": "RFC 9309",
+        "isPartOf": part_of,
+    }
+    block = _fields(fields)
+    head = (
+        "WARC/1.1\r\nWARC-Type: warcinfo\r\n"
+        f"WARC-Record-ID: {next(ids)}\r\n"
+        f"WARC-Date: {rfc3339(now_ms)}\r\n"
+        f"WARC-Filename: {name.rpartition('/')[2]}\r\n"
+        f"WARC-Block-Digest: {_digest(block)}\r\n"
+        "Content-Type: application/warc-fields\r\n"
+        f"Content-Length: {len(block)}\r\n\r\n"
+    )
+    return head.encode() + block + _END
+
+
+def _fields(fields: Mapping[str, str]) -> bytes:
+    """Operators' own words may hold line ends: they must not begin a field."""
+    return "".join(
+        f"{key}: {' '.join(value.split())}\r\n" for key, value in fields.items()
+    ).encode()
+
+
+def response_records(
+    response: Response, request_head: bytes, fetched_ms: int, ids: Iterator[str]
+) -> tuple[bytes, ...]:
+    """The response record and the request record, as parts; nothing where nothing was received."""
+    if not response.head:
+        return ()
+    body = response.body
+    http_head = stored_head(response.head, len(body))
+    response_id = next(ids)
+    common = _common(response, fetched_ms)
+    truncated = f"WARC-Truncated: {response.truncated}\r\n" if response.truncated else ""
+    response_head = (
+        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: {response_id}\r\n{common}"
+        f"WARC-Payload-Digest: {_digest(body)}\r\n"
+        f"WARC-Block-Digest: {_digest(http_head, body)}\r\n{truncated}"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(http_head) + len(body)}\r\n\r\n"
+    )
+    request_record_head = (
+        f"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: {next(ids)}\r\n{common}"
+        f"WARC-Concurrent-To: {response_id}\r\n"
+        f"WARC-Block-Digest: {_digest(request_head)}\r\n"
+        "Content-Type: application/http; msgtype=request\r\n"
+        f"Content-Length: {len(request_head)}\r\n\r\n"
+    )
+    request = b"".join((_END, request_record_head.encode(), request_head, _END))
+    return response_head.encode() + http_head, body, request
+
+
+def _common(response: Response, fetched_ms: int) -> str:
+    address = f"WARC-IP-Address: {response.address}\r\n" if response.address else ""
+    return (
+        f"WARC-Date: {rfc3339(fetched_ms)}\r\nWARC-Target-URI: {response.request.url}\r\n{address}"
+    )
+
+
+def stored_head(head: bytes, body_length: int) -> bytes:
+    """The header block that is true of the stored body, with CRLF line ends.
+
+    A Content-Length is added only in place of a header that was renamed: a response that was
+    ended by closing the connection stays without.
+    """
+    length = b"%d" % body_length
+    lines: list[bytes] = []
+    renamed = sized = False
+    for line in head.split(b"\n"):
+        line = line.removesuffix(b"\r")
+        if not line:
+            break  # what follows a blank line are trailers: no part of the head
+        if line[0] in b"TtCc":
+            name, _, value = line.partition(b":")
+            field = name.strip().lower()
+            wrong_length = field == b"content-length" and value.strip() != length
+            if wrong_length or field == b"transfer-encoding":
+                renamed = True
+                line = b"X-Crawler-" + line
+            elif field == b"content-length":
+                sized = True
+        lines.append(line)
+    if renamed and not sized:
+        lines.append(b"Content-Length: " + length)
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha1(usedforsecurity=False)
+    for part in parts:
+        digest.update(part)
+    return "sha1:" + base32(digest.digest())
+
+
+def base32(digest: bytes) -> str:
+    """20 bytes in 32 letters: half the time of the standard library's."""
+    number = int.from_bytes(digest, "big")
+    pairs = _PAIRS
+    return "".join([pairs[number >> shift & 1023] for shift in _SHIFTS])
