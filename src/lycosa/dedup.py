@@ -1,0 +1,63 @@
+"""What counts as the same: the key by which URLs are told apart, and the hash of a text.
+
+Folds only what can't change the page: tracking parameters and session ids. The order of the other
+parameters stays, because some sites do read it. Knows nothing of hosts or domains; the URL that
+is fetched stays as it was linked. Changing what is folded changes fingerprints: a running crawl
+would fetch some pages again.
+"""
+
+from __future__ import annotations
+
+import re
+
+from xxhash import xxh3_64_intdigest
+
+# Click and campaign ids that the big mail, search and advertising services append to any link.
+_TRACKING = (
+    "fbclid|gclid|gclsrc|dclid|gbraid|wbraid|srsltid|msclkid|yclid|ysclid|twclid|ttclid"
+    "|igshid|igsh|li_fat_id|epik|zanpid|wickedid|rb_clickid|_branch_match_id|_branch_referrer"
+    "|mc_cid|mc_eid|_ga|_gl|_openstat|mkt_tok|_hsenc|_hsmi|__hstc|__hssc|__hsfp|hsctatracking"
+    "|vero_id|vero_conv|oly_anon_id|oly_enc_id|ml_subscriber|ml_subscriber_hash"
+)
+# Families of them, told by how the name begins: Google, Matomo, Piwik, HubSpot Ads.
+_FAMILIES = r"(?:utm_|mtm_|pk_|hsa_)\w*"
+# Session ids by the names that common software gives them.
+_SESSIONS = (
+    r"phpsessid|jsessionid|sessionid|session_id|sessid|cftoken|zenid|oscsid|xtcsid|aspsessionid\w*"
+)
+# 'sid' is a session in forum software but a story or a section elsewhere: only long hex is folded.
+_PARAMETER = re.compile(
+    rf"(?:{_TRACKING}|{_FAMILIES}|{_SESSIONS})(?:=|$)|sid=[0-9a-f]{{16,}}$",
+    re.IGNORECASE | re.ASCII,
+)
+# Most queries hold nothing to fold: one search over the lower-case URL says so.
+_suspicious = re.compile(
+    rf"[?&;](?:{_TRACKING}|utm_|mtm_|pk_|hsa_|{_SESSIONS}|sid=)", re.ASCII
+).search
+_PATH_SESSION = re.compile(
+    r";(?:jsessionid|phpsessid|sessionid)=[^;/?]*|;sid=[0-9a-f]{16,}(?=[;/?]|$)", re.IGNORECASE
+)
+
+
+def dedup_key(url: str) -> str:
+    """The URL without what only tracks: two URLs with the same key are one page."""
+    if ("?" not in url and ";" not in url) or not _suspicious(url.lower()):
+        return url
+    path, mark, query = url.partition("?")
+    path = _PATH_SESSION.sub("", path)
+    kept = [parameter for parameter in query.split("&") if not _PARAMETER.match(parameter)]
+    # A query of nothing but tracking goes with its question mark; a bare '?' was there on purpose.
+    return f"{path}{mark}{'&'.join(kept)}" if kept else path
+
+
+def content_hash(text: str) -> int:
+    """Signed 64-bit hash of a page's text; equal text, equal hash."""
+    return signed_hash(text)
+
+
+def signed_hash(text: str) -> int:
+    """xxh3 as the databases store it: a signed 64-bit integer."""
+    return (xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) ^ _TOP_BIT) - _TOP_BIT
+
+
+_TOP_BIT = 1 << 63

@@ -1,0 +1,406 @@
+"""What a robots.txt allows us: RFC 9309, with the leniency that Google's parser has made usual.
+
+Owns parsing, matching, Crawl-delay and Sitemap lines, and the compact form in which the rules that
+apply to us are stored. Pure. Must not know when robots.txt is fetched, what a 404 or a 503 means
+for it, or how a delay is kept.
+
+Nothing a site can write makes a match expensive: literal beginnings are found by bisection,
+wildcard rules share a tree of their literal pieces, where each piece is searched once, and both
+the tree and the work of one match are limited. Beyond the limits more is forbidden, never less.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterable
+from string import hexdigits
+from urllib.parse import unquote_to_bytes
+
+from lycosa.urls import canonical
+
+AGENT_TOKEN = "lycosa"
+MAX_BYTES = 500 * 1024  # RFC 9309, 2.5: at least this much must be read
+MAX_SITEMAPS = 100
+_SITEMAP_TRIES = 1000  # a file of bad sitemap lines must not cost more than this many parses
+
+# Wildcard pieces that are kept: about 300 bytes each. Large files of real sites have some hundred.
+_MAX_PIECES = 10_000
+# Characters compared in one match, about a nanosecond each. Only made-up files come near it.
+_MAX_WORK = 4_000_000
+
+Rule = tuple[bool, str]
+"""Allowed or not, and the pattern in normal form."""
+
+# One line that means something to us: its first letter tells which. Misspellings are those that
+# Google's parser accepts; so is a line whose colon is missing, if exactly one word follows.
+_LINES = re.compile(
+    rb"^[ \t\v\f]*+(user[- ]?agent|allow|disallow|dissallow|dissalow|disalow|diasllow|disallaw"
+    rb"|crawl-delay|site-?map)(?:[^:\n#]*:|[ \t]+(?=[^ \t:#\n]+[ \t]*(?:#|$)))([^\n#]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = b"uadcs"
+
+_token = re.compile(rb"[A-Za-z_-]+").match
+_number = re.compile(rb"[0-9]*\.?[0-9]+").match
+
+
+def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
+    """The rules of a robots.txt for one user agent; never raises."""
+    ours: list[tuple[bool, bytes]] = []  # rules for our own name
+    everyone: list[tuple[bool, bytes]] = []  # rules for '*'
+    delays: dict[bool, float] = {}  # by: in a group with our name
+    sitemaps: list[bytes] = []
+    named = mine = common = False  # a group has our name; the current group is ours, is for '*'
+    in_agents = False  # the last line that counts was a User-agent
+    product = _product(agent.encode())
+    for key, value in _LINES.findall(_readable(body)):
+        kind = key[0] | 0x20
+        value = value.strip()
+        if kind == _AGENT:
+            if not in_agents:
+                in_agents, mine, common = True, False, False
+            mine = mine or (product != b"" and _product(value) == product)
+            common = common or (value[:1] == b"*" and not value[1:2].strip())
+            named = named or mine
+        elif kind == _SITEMAP:
+            sitemaps.append(value)
+        elif kind == _DELAY:
+            # Not a rule of the RFC, but to those who write it, it is one: it ends the list of
+            # agents, or the 'Disallow: /' of the next group would be taken for ours.
+            in_agents = False
+            _note_delay(delays, mine, common, value)
+        else:
+            in_agents = False
+            if mine:
+                ours.append((kind == _ALLOW, value))
+            elif common:
+                everyone.append((kind == _ALLOW, value))
+    rules = _normal_rules(ours if named else everyone)
+    return Rules(rules, delays.get(named), _absolute(sitemaps))
+
+
+def _readable(body: bytes) -> bytes:
+    """The part of the file that counts, with one kind of line end."""
+    cut = len(body) > MAX_BYTES
+    body = body[: MAX_BYTES + 1]
+    # Without its NULs and mark, UTF-16 of ASCII reads like ASCII.
+    for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"):
+        body = body.removeprefix(mark)
+    body = body.replace(b"\0", b"").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return body.rpartition(b"\n")[0] if cut else body
+
+
+def _product(value: bytes) -> bytes:
+    """The product token at the start of a user agent, in lower case: 'Lycosa/1.0' -> 'lycosa'."""
+    token = _token(value)
+    return token[0].lower() if token else b""
+
+
+def _note_delay(delays: dict[bool, float], mine: bool, common: bool, value: bytes) -> None:
+    """Keeps the longest Crawl-delay of the groups that could be ours."""
+    number = _number(value)
+    seconds = float(number[0]) if number else math.inf
+    if math.isfinite(seconds):
+        for named, concerned in ((True, mine), (False, common)):
+            if concerned:
+                delays[named] = max(seconds, delays.get(named, 0.0))
+
+
+def _absolute(sitemaps: list[bytes]) -> tuple[str, ...]:
+    """The sitemaps that are URLs, each once."""
+    found: dict[str, None] = {}
+    for value in sitemaps[:_SITEMAP_TRIES]:
+        url = canonical(value.decode("utf-8", "replace"))
+        if url:
+            found[url] = None
+            if len(found) == MAX_SITEMAPS:
+                break
+    return tuple(found)
+
+
+# Percent-encoding, RFC 9309 2.2.2: unreserved characters decoded, all others that are not plain
+# in a URL encoded. "'" is encoded too, because URL parsers encode it in queries but not in paths;
+# '*' and '$' of a URL become %2A and %24, as 2.2.3 asks, so that in a pattern they are special.
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+_PLAIN = _UNRESERVED + b":/?#[]@!&()+,;="
+_NORMAL = [bytes((n,)) if n in _UNRESERVED else b"%%%02X" % n for n in range(256)]
+
+_plain_target = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!&()+,;=]*").fullmatch
+_plain_pattern = re.compile(rb"[A-Za-z0-9\-._~:/?#\[\]@!&()+,;=*]*").fullmatch
+# Runs of escapes and of octets to be escaped; a '%' that begins no escape stays on both sides.
+_RUN = rb"(?:%[0-9A-Fa-f]{2}|[^%" + re.escape(_PLAIN)
+_UNPLAIN = re.compile(_RUN + rb"])+")
+_UNPLAIN_IN_PATTERN = re.compile(_RUN + rb"*])+")
+_SHORT_RUNS = {bytes((octet,)): _NORMAL[octet] for octet in range(256)} | {
+    f"%{high}{low}".encode(): _NORMAL[int(high + low, 16)]
+    for high in hexdigits
+    for low in hexdigits
+}
+
+
+def _normal_run(match: re.Match[bytes]) -> bytes:
+    run = match[0]
+    return _SHORT_RUNS.get(run) or b"".join([_NORMAL[octet] for octet in unquote_to_bytes(run)])
+
+
+def _normal_target(target: str) -> str:
+    return _UNPLAIN.sub(_normal_run, target.encode("utf-8", "surrogatepass")).decode("ascii")
+
+
+def _normal_pattern(value: bytes) -> str:
+    if _plain_pattern(value):
+        return value.decode("ascii")
+    body, end = (value[:-1], "$") if value.endswith(b"$") else (value, "")
+    return _UNPLAIN_IN_PATTERN.sub(_normal_run, body).decode("ascii") + end
+
+
+def _normal_rules(lines: list[tuple[bool, bytes]]) -> tuple[Rule, ...]:
+    """The rules that can match at all, each once: a pattern begins with '/' or '*'."""
+    return tuple(
+        dict.fromkeys(
+            (allow, _normal_pattern(value)) for allow, value in lines if value[:1] in (b"/", b"*")
+        )
+    )
+
+
+class Rules:
+    """The rules of one origin for us: compiled on first use, and storable."""
+
+    __slots__ = ("_compiled", "_rules", "crawl_delay", "sitemaps")
+
+    def __init__(
+        self,
+        rules: tuple[Rule, ...] = (),
+        crawl_delay: float | None = None,
+        sitemaps: tuple[str, ...] = (),
+    ) -> None:
+        self._rules = rules
+        self._compiled: _Matcher | None = None
+        self.crawl_delay = crawl_delay  # seconds, None: not asked for
+        self.sitemaps = sitemaps
+
+    def allows(self, target: str) -> bool:
+        """True if a URL of this path and query may be fetched."""
+        if not self._rules or target == "/robots.txt":
+            return True
+        matcher = self._compiled
+        if matcher is None:
+            matcher = self._compiled = _Matcher(self._rules)
+        if not _plain_target(target):
+            target = _normal_target(target)
+        return matcher.best(target) & 1 == 1
+
+    def match(self, target: str) -> tuple[bool, str]:
+        """Allowed or not, and the rule that decided it ('' if none did)."""
+        if not self._rules or target == "/robots.txt":
+            return True, ""
+        target = _normal_target(target)
+        best = _Matcher(self._rules).best(target)
+        if best == _TOO_COSTLY:
+            return False, "(too many wildcards)"
+        equals = [rule for rule in self._rules if _rank(*rule) == best]
+        # A rule beyond the limit was widened, so it may not match in the strict sense.
+        decided = [rule for rule in equals if matches(rule[1], target)] or equals
+        return best & 1 == 1, _line(*decided[0]) if decided else ""
+
+    def dump(self) -> bytes:
+        """Compact bytes for the database; `load` gives back an equal object."""
+        lines = [("A" if allow else "D") + pattern for allow, pattern in self._rules]
+        if self.crawl_delay is not None:
+            lines.append(f"C{self.crawl_delay!r}")
+        lines += ["S" + url for url in self.sitemaps]
+        plain = "\n".join(lines).encode("ascii")
+        return plain if len(plain) < 1024 else b"Z" + zlib.compress(plain, 1)
+
+    @staticmethod
+    def load(stored: bytes) -> Rules:
+        """The rules that `dump` stored."""
+        plain = zlib.decompress(stored[1:]) if stored[:1] == b"Z" else stored
+        lines = plain.decode("ascii").split("\n")
+        rules = tuple((line[0] == "A", line[1:]) for line in lines if line[:1] in ("A", "D"))
+        delays = [float(line[1:]) for line in lines if line[:1] == "C"]
+        sitemaps = tuple(line[1:] for line in lines if line[:1] == "S")
+        return Rules(rules, delays[0] if delays else None, sitemaps)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rules) and self.dump() == other.dump()
+
+    def __hash__(self) -> int:
+        return hash(self.dump())
+
+    def __repr__(self) -> str:
+        return f"<Rules: {len(self._rules)}, crawl delay {self.crawl_delay}>"
+
+
+def _line(allow: bool, pattern: str) -> str:
+    return f"{'Allow' if allow else 'Disallow'}: {pattern}"
+
+
+def _rank(allow: bool, pattern: str) -> int:
+    """Orders rules: more octets win, then Allow. Its last bit is the verdict."""
+    return 2 * len(pattern) + allow
+
+
+_NO_RULE = 1  # below every rule, and allowing
+_TOO_COSTLY = 1 << 40  # above every rule, and forbidding
+
+
+def matches(pattern: str, target: str) -> bool:
+    """Whether one pattern matches, both in normal form: pieces in order, leftmost first."""
+    prefix, middle, last = _pieces(pattern)
+    if not target.startswith(prefix):
+        return False
+    at = len(prefix)
+    for piece in middle:
+        at = target.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    if last is None:
+        return True
+    if "*" not in pattern:
+        return at == len(target)
+    return target.endswith(last) and len(target) - len(last) >= at
+
+
+def _pieces(pattern: str) -> tuple[str, list[str], str | None]:
+    """Literal beginning, literal pieces that follow in order, and literal end if anchored."""
+    body = pattern.removesuffix("$")
+    prefix, *rest = body.split("*")
+    last = None
+    if body is not pattern and len(body) < len(pattern):
+        last = rest.pop() if rest else ""
+    return prefix, [piece for piece in rest if piece], last
+
+
+class _Node:
+    """What may follow after the same literal pieces of wildcard rules."""
+
+    __slots__ = ("cost", "ends", "next", "rank", "top")
+
+    def __init__(self) -> None:
+        self.rank = 0  # of the rule that ends here
+        self.top = 0  # the highest rank here and below
+        self.cost = 1  # comparisons for each character of a URL, at worst
+        self.ends: dict[str, int] = {}  # ranks of rules that end with this text and '$'
+        self.next: dict[str, _Node] = {}
+
+
+class _Matcher:
+    """The rules of one origin, arranged so that a match looks at few of them."""
+
+    __slots__ = ("_exact", "_nodes", "_outer", "_prefixes", "_ranks", "_room")
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._room = _MAX_PIECES
+        self._exact: dict[str, int] = {}
+        plain: dict[str, int] = {}
+        wild: dict[str, _Node] = {}
+        for allow, pattern in rules:
+            if "*" in pattern or pattern[-1] == "$":
+                self._place(allow, pattern, plain, wild)
+            else:
+                _raise(plain, pattern, 2 * len(pattern) + allow)
+        self._prefixes = sorted(plain.keys() | wild.keys())
+        self._ranks = [plain.get(prefix, 0) for prefix in self._prefixes]
+        self._nodes = [wild.get(prefix) for prefix in self._prefixes]
+        self._outer = _outer(self._prefixes)
+
+    def _place(
+        self, allow: bool, pattern: str, plain: dict[str, int], wild: dict[str, _Node]
+    ) -> None:
+        prefix, middle, last = _pieces(pattern)
+        rank = _rank(allow, pattern)
+        if "*" not in pattern:
+            _raise(self._exact, prefix, rank)
+        elif not middle and not last:
+            _raise(plain, prefix, rank)  # a last '*' changes nothing but the rank
+        elif len(middle) < self._room:
+            self._room -= len(middle) + 1
+            _grow(wild.setdefault(prefix, _Node()), middle, last, rank)
+        elif not allow:
+            _raise(plain, prefix, rank)
+
+    def best(self, target: str) -> int:
+        """The highest rank among the rules that match."""
+        best = self._exact.get(target, _NO_RULE)
+        prefixes, outer, nodes = self._prefixes, self._outer, self._nodes
+        at = bisect_right(prefixes, target) - 1
+        # If any prefix of the target is listed, it is the nearest one below or around that.
+        while at >= 0 and not target.startswith(prefixes[at]):
+            at = outer[at]
+        todo = []
+        while at >= 0:
+            if self._ranks[at] > best:
+                best = self._ranks[at]
+            node = nodes[at]
+            if node is not None and node.top > best:
+                todo.append((node, len(prefixes[at])))
+            at = outer[at]
+        return _search(todo, target, best) if todo else best
+
+
+def _raise(ranks: dict[str, int], text: str, rank: int) -> None:
+    if ranks.get(text, 0) < rank:
+        ranks[text] = rank
+
+
+def _outer(prefixes: list[str]) -> list[int]:
+    """For each of the sorted prefixes, the index of the longest other that it begins with."""
+    outer: list[int] = []
+    for at, prefix in enumerate(prefixes):
+        around = at - 1
+        while around >= 0 and not prefix.startswith(prefixes[around]):
+            around = outer[around]
+        outer.append(around)
+    return outer
+
+
+def _grow(node: _Node, middle: list[str], last: str | None, rank: int) -> None:
+    """Adds a wildcard rule below the node of its literal beginning."""
+    node.top = max(node.top, rank)
+    for piece in middle:
+        if piece not in node.next:
+            node.next[piece] = _Node()
+            node.cost += 1 + len(piece) // 4
+        node = node.next[piece]
+        node.top = max(node.top, rank)
+    if last:
+        node.cost += 1
+        _raise(node.ends, last, rank)
+    else:
+        node.rank = max(node.rank, rank)
+
+
+def _search(todo: list[tuple[_Node, int]], target: str, best: int) -> int:
+    """The highest rank in trees of pieces, each searched from a position, if above `best`.
+
+    Taking the leftmost place for each piece leaves the most room for the rest, so every node has
+    one position and is visited once.
+    """
+    find = target.find
+    work = _MAX_WORK // (len(target) or 1)
+    while todo:
+        node, start = todo.pop()
+        work -= node.cost
+        if work < 0:
+            return _TOO_COSTLY
+        for last, rank in node.ends.items():
+            if rank > best and target.endswith(last) and len(target) - len(last) >= start:
+                best = rank
+        for piece, child in node.next.items():
+            if child.top > best:
+                at = find(piece, start)
+                if at >= 0:
+                    if child.rank > best:
+                        best = child.rank
+                    if child.top > best:
+                        todo.append((child, at + len(piece)))
+    return best
+
+
+ALLOW_ALL = Rules()
+DISALLOW_ALL = Rules(((False, "/"),))
