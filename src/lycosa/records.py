@@ -71,6 +71,7 @@ class Request:
     kind: Kind
     deadline: float  # engine clock: the transfer ends by then, whatever its own limits
     keep_alive: bool = False  # leave the connection open: a request to the same origin follows
+    shared: bool = False  # a robots.txt in another domain: its answer serves everyone for an hour
     token: object = None  # the caller's own
 
 
@@ -113,18 +114,6 @@ class QueuedUrl:
 
 
 @dataclass(slots=True)
-class NewUrl:
-    """A URL found, on its way to the frontier."""
-
-    domain_id: int
-    fp: int
-    url: str
-    depth: int
-    domain: str  # registrable domain, the name behind domain_id
-    flags: int = 0
-
-
-@dataclass(slots=True)
 class Origin:
     """What is known of one origin: its robots.txt, and how often in a row it failed."""
 
@@ -143,10 +132,12 @@ class Lease:
 
     domain_id: int
     name: str
-    ready_in: float  # seconds from the moment of the lease
+    ready_ms: int  # store clock
+    delay_ms: int  # its own, 0 for the crawl's
     failures: int  # 429 and 503 in a row
     pages: int
     queued: int  # as stored at the last release: an estimate
+    seeded: bool
     urls: list[QueuedUrl] = field(default_factory=list)
     origins: list[Origin] = field(default_factory=list)
 

@@ -1,0 +1,304 @@
+"""An engine without its edges: visits, what came of them, and what the store must hear.
+
+Owns when a visit may start (slots, lease, page limit, busy addresses) and when the store is
+asked. It touches no socket, file or clock: the engine and the simulation drive it with `now`,
+send the requests it returns, and feed it the responses and replies.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from lycosa.exchange import Exchange, Reply
+from lycosa.frontier import Batch, Deferral, Purge
+from lycosa.harvest import Harvest
+from lycosa.metrics import Stats
+from lycosa.records import Request, Response
+from lycosa.scheduler import Held, Scheduler
+from lycosa.scope import Scope
+from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
+
+BATCH_PAGES = 500
+BATCH_LINKS = 20_000
+SHARED_TTL = 3600.0  # seconds that a robots.txt outside of the asking domain is remembered
+SHARED_KEPT = 200
+STARTS_PER_TURN = 100
+LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
+
+
+@dataclass(frozen=True, slots=True)
+class CoreRules:
+    """What the core must know of the settings."""
+
+    visit: VisitRules
+    lease_time: float = 180.0
+    ip_delay: float = 1.0
+    max_pages: int = 0
+    engines: int = 1
+    engine: int = 0  # 0 .. engines - 1
+    margin: float = LEASE_MARGIN
+
+
+class SharedRobots:
+    """robots.txt files that others redirect to: asked once an hour, whoever needs them (P2)."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[float, Response]] = OrderedDict()
+        self._asked: dict[str, list[Request]] = {}
+
+    def known(self, request: Request, now: float) -> Response | None:
+        entry = self._known.get(request.url)
+        if entry is None or entry[0] < now:
+            return None
+        return replace(entry[1], request=request, started=now, ended=now, connects=0)
+
+    def ask(self, request: Request) -> bool:
+        """Whether the caller must send it; else it waits for the one under way."""
+        waiting = self._asked.setdefault(request.url, [])
+        waiting.append(request)
+        return len(waiting) == 1
+
+    def answered(self, response: Response, ttl: float) -> list[Response]:
+        """The same answer for everyone who waited."""
+        url = response.request.url
+        if ttl > 0:
+            self._known[url] = (response.ended + ttl, response)
+            self._known.move_to_end(url)
+            if len(self._known) > SHARED_KEPT:
+                self._known.popitem(last=False)
+        waiting = self._asked.pop(url, [response.request])
+        return [replace(response, request=request) for request in waiting]
+
+
+class Core:
+    """One engine's state."""
+
+    def __init__(
+        self,
+        rules: CoreRules,
+        scheduler: Scheduler,
+        harvest: Harvest,
+        scope: Scope,
+        to_ms: float,
+        *,
+        address_of: Callable[[str], str] = lambda host: "",
+        exempt: Callable[[str], bool] = lambda address: False,
+        parsing: Callable[[int, int, int], None] = lambda domain, order, fp: None,
+    ) -> None:
+        self.rules = rules
+        self.scheduler = scheduler
+        self.harvest = harvest
+        self.scope = scope
+        self.to_ms = to_ms
+        self.batch = Batch()
+        self.stats = Stats()
+        self.started: list[tuple[str, int]] = []  # for the ledger, before any request is sent
+        self.ended: list[Result] = []  # for the ledger
+        self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
+        self.stopping = False
+        self.stop_requested = False
+        self.total_pages = 0
+        self._allowance = float("inf")
+        self._shared = SharedRobots()
+        self._busy_addresses: dict[str, float] = {}
+        self._address_of = address_of
+        self._exempt = exempt
+        self._parsing = parsing
+        self._asked_at = float("-inf")
+
+    # -- visits -------------------------------------------------------------------------------
+
+    def start(self, now: float) -> list[Request]:
+        """Begin visits: the requests to send once `started` is in the ledger."""
+        requests: list[Request] = []
+        for _ in range(STARTS_PER_TURN):
+            if not self._may_start(now):
+                break
+            held = self.scheduler.next(now)
+            if held is None:
+                break
+            if not self._put_off(held, now):
+                requests += self._begin(held, now)
+        return requests
+
+    def _may_start(self, now: float) -> bool:
+        """P4: nothing is started that could outlive the lease."""
+        scheduler = self.scheduler
+        return (
+            not self.stopping
+            and scheduler.visiting < scheduler.workers
+            and self._allowance > 0
+            and now + self.rules.visit.timeout <= self.deadline
+        )
+
+    def _put_off(self, held: Held, now: float) -> bool:
+        """Put a domain back whose address was visited a moment ago (shared hosting)."""
+        if not self.rules.ip_delay or not held.run:
+            return False
+        if held.has_turn:
+            held.has_turn = False
+            return False
+        address = self._address_of(held.run[0].url)
+        if not address or self._exempt(address):
+            return False
+        free = self._busy_addresses.get(address, 0.0)
+        if free > now:
+            # The next turn of this address goes to this domain; those after it queue up behind.
+            self._busy_addresses[address] = free + self.rules.ip_delay
+            held.has_turn = True
+            self.scheduler.put_back(held, free)
+            return True
+        self._busy_addresses[address] = now + self.rules.ip_delay
+        return False
+
+    def _begin(self, held: Held, now: float) -> list[Request]:
+        visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms)
+        request = visit.begin()
+        if request is None:
+            self._finish(visit, now)
+            return []
+        self._allowance -= 1
+        self.started.append((held.name, visit.now_ms))
+        return self._send(visit, request, now)
+
+    def answer(self, response: Response, now: float) -> list[Request]:
+        """A response arrived: the requests to send next."""
+        if not response.request.shared:
+            return self._resume(response, now)
+        usable = not response.failure and response.status < 500
+        ttl = SHARED_TTL if usable else self.rules.visit.delay
+        requests: list[Request] = []
+        for each in self._shared.answered(response, ttl):
+            requests += self._resume(each, now)
+        return requests
+
+    def _resume(self, response: Response, now: float) -> list[Request]:
+        visit = response.request.token
+        assert isinstance(visit, Visit)
+        request = visit.resume(response)
+        if request is None:
+            self._finish(visit, now)
+            return []
+        return self._send(visit, request, now)
+
+    def _send(self, visit: Visit, request: Request | None, now: float) -> list[Request]:
+        """The request to send, unless its answer is known or under way."""
+        while request is not None and request.shared:
+            known = self._shared.known(request, now)
+            if known is None:
+                return [request] if self._shared.ask(request) else []
+            request = visit.resume(known)
+        if request is None:
+            self._finish(visit, now)
+            return []
+        return [request]
+
+    def _finish(self, visit: Visit, now: float) -> None:
+        result, held = visit.result, visit.held
+        if result.requests:
+            self.stats.visits += 1
+            self.ended.append(result)
+        self._note(result)
+        if result.page is not None:
+            url = result.page[0]
+            self._parsing(held.id, url.order, url.fp)
+        self.harvest.take(result, self.batch, self.stats, self.to_ms)
+        if result.page is not None:
+            self._parsing(0, 0, 0)
+        wait = max(held.delay, result.pause) if result.requests else 0.0
+        self.scheduler.visited(held, now, result.ended + wait)
+
+    def _note(self, result: Result) -> None:
+        """What the store must know of the domain beside its pages."""
+        batch, ident = self.batch, result.held.id
+        batch.origins += [(ident, replace(origin)) for origin in result.origins.values()]
+        batch.deferred += [
+            Deferral(ident, url, until, attempts) for url, until, attempts in result.deferred
+        ]
+        batch.dropped += [(ident, url, reason) for url, reason in result.dropped]
+        batch.purges += [
+            Purge(ident, origin, outcome, forget=outcome == EXCLUDED)
+            for origin, outcome in result.purges
+        ]
+        if result.learnt_delay:
+            batch.delays.append((ident, round(result.learnt_delay * 1000)))
+
+    # -- the store ----------------------------------------------------------------------------
+
+    def due(self, now: float) -> bool:
+        """Whether the store should be asked now."""
+        since = now - self._asked_at
+        full = len(self.batch.pages) >= BATCH_PAGES or len(self.batch.links) >= BATCH_LINKS
+        if since >= 1.0 or full:
+            return True
+        # With a short delay a second is long: ask earlier when there is nothing to do.
+        patience = min(1.0, max(0.05, self.rules.visit.delay / 10))
+        return since >= patience and self.scheduler.starving(now)
+
+    def exchange(self, now: float) -> Exchange:
+        """What happened since the last one, and what is needed."""
+        self._asked_at = now
+        scheduler, batch = self.scheduler, self.batch
+        batch.released = scheduler.leaving(self.to_ms)
+        batch.stats = self.stats.to_dict()
+        self.batch = Batch()
+        want = 0 if self.stopping or self._allowance <= 0 else scheduler.wanted(now)
+        return Exchange(batch, want, scheduler.thirsty())
+
+    def absorb(self, reply: Reply, now: float) -> None:
+        """What the store answered."""
+        committed = reply.committed
+        if committed is None:
+            return
+        self.deadline = reply.sent + self.rules.lease_time - self.rules.margin
+        self.total_pages = committed.total_pages
+        self.stop_requested = committed.stop
+        for ident, count in committed.added.items():
+            held = self.scheduler.held.get(ident)
+            if held is not None:
+                held.queued += count
+        if reply.exclude is not None:
+            self.scope = self.harvest.scope = self.scope.excluding(reply.exclude)
+        _tally(self.stats.drops, committed.drops)
+        _tally(self.stats.outcomes, committed.purged)
+        self.scheduler.add(reply.leases, reply.asked, now, self.ms(now))
+        self.scheduler.refilled(reply.runs)
+        self._allowance = self._share()
+        if self.stopping:
+            self.scheduler.give_up_all()
+        self._prune(now)
+
+    def _share(self) -> float:
+        """How many more visits this engine may start under the page limit, until it asks again."""
+        if not self.rules.max_pages:
+            return float("inf")
+        left = self.rules.max_pages - self.total_pages
+        share = (left + self.rules.engines - 1 - self.rules.engine) // self.rules.engines
+        return share - self.scheduler.visiting - sum(1 for p in self.batch.pages if p.status)
+
+    def _prune(self, now: float) -> None:
+        if len(self._busy_addresses) > 10_000:
+            self._busy_addresses = {a: t for a, t in self._busy_addresses.items() if t > now}
+
+    def ms(self, now: float) -> int:
+        """The store's time."""
+        return int(now * 1000 + self.to_ms)
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Start no more visits; give everything back."""
+        self.stopping = True
+        self.scheduler.give_up_all()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing under way, nothing held, nothing that the store has not heard of."""
+        return not self.scheduler.visiting and not self.scheduler.held and self.batch.empty()
+
+
+def _tally(counts: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count

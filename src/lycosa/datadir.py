@@ -1,0 +1,123 @@
+"""The data directory of a crawl: its lock, its layout, making a new one, opening an old one.
+
+    lycosa.lock      held by the supervisor and, inherited, by its engines
+    crawl.sqlite     the frontier
+    seeds/           copies of the seed files, made before anything is loaded
+    text/ warc/ visits/   what is kept (see `archive`)
+    engine-N.page    which page engine N is parsing now
+
+The lock is inherited by the engines: while one of them lives, nobody else may open the crawl, so
+whoever gets the lock knows that every older lease is dead.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from lycosa.errors import UserError
+from lycosa.frontier import DATABASE
+
+LOCK = "lycosa.lock"
+SEEDS = "seeds"
+ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
+
+
+def check_new(path: Path) -> None:
+    """Refuse a directory in which no new crawl can be made; changes nothing."""
+    if (path / DATABASE).exists():
+        raise UserError(
+            f"{path} holds a crawl already: go on with it by --resume, "
+            "or name another directory with --data-dir."
+        )
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is not a directory: name another one with --data-dir.")
+    _check_writable(path)
+
+
+def check_old(path: Path) -> None:
+    """Refuse a directory that has no crawl to go on with; changes nothing."""
+    if not (path / DATABASE).exists():
+        raise UserError(
+            f"There is no crawl in {path} to resume: name its directory with --data-dir, "
+            "or leave --resume out to start one."
+        )
+    _check_writable(path)
+
+
+def _check_writable(path: Path) -> None:
+    """Root may write anywhere but on a read-only disk, so ask the nearest thing that exists."""
+    existing = path
+    while not existing.exists():
+        existing = existing.parent
+    if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
+        raise UserError(
+            f"Can't write to {path}: choose another --data-dir or change its permissions."
+        )
+
+
+def lock(path: Path) -> int:
+    """Take the lock of a data directory; returns its descriptor, which engines inherit."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise UserError(
+            f"Can't write to {path}: {error.strerror}; choose another --data-dir."
+        ) from error
+    if not _take(fd, path):
+        os.close(fd)
+        raise UserError(
+            f"Another lycosa process works in {path}: wait for its end, stop it with "
+            f"'lycosa stop --data-dir {path}', or name another directory."
+        )
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd
+
+
+def _take(fd: int, path: Path) -> bool:
+    """Engines of a supervisor that was killed end within moments: wait for them, not for others."""
+    end = time.monotonic() + ORPHAN_WAIT
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if holder_alive(path) or time.monotonic() > end:
+                return False
+        time.sleep(0.05)
+
+
+def holder_alive(path: Path) -> bool:
+    """Whether the supervisor named in the lock file still runs."""
+    try:
+        pid = int((path / LOCK).read_text() or "0")
+        os.kill(pid, 0)
+    except (ValueError, OSError):
+        return False
+    return pid != os.getpid() and pid > 0
+
+
+def copy_seeds(path: Path, sources: list[str]) -> list[str]:
+    """Copy seed files (or standard input) into the crawl, so that a kill loses none of them."""
+    folder = path / SEEDS
+    folder.mkdir(exist_ok=True)
+    taken = len(list(folder.iterdir()))
+    names = []
+    for number, source in enumerate(sources, start=taken):
+        name = f"{number:04d}"
+        with (folder / name).open("wb") as target:
+            if source == "-":
+                shutil.copyfileobj(sys.stdin.buffer, target)
+            else:
+                with open(source, "rb") as file:
+                    shutil.copyfileobj(file, target)
+            target.flush()
+            os.fsync(target.fileno())
+        names.append(name)
+    return names

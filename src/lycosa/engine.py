@@ -1,0 +1,430 @@
+"""One engine: one process, one loop around libcurl, the resolver and a heap of domains.
+
+Wires the pure core to its edges: poller, fetcher, resolver, ledger, store thread, and the pipes
+to the supervisor. It decides nothing about crawling. Its first line of input is its settings;
+then it hears `stop`; when the pipe closes the supervisor is gone, and it ends at once.
+
+Every turn checks the lease before it serves a socket (P4): past it, all transfers are closed
+unsent.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lycosa import __version__
+from lycosa.addresses import CDN_RANGES, SharedAddresses
+from lycosa.archive.ledger import Ledger
+from lycosa.archive.segments import SegmentWriter
+from lycosa.archive.warc import record_ids, warcinfo
+from lycosa.clock import engine_now
+from lycosa.config import CrawlSettings
+from lycosa.core import Core, CoreRules
+from lycosa.dns import Resolver
+from lycosa.errors import DiskFull, Fenced, LycosaError, StoreError
+from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
+from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
+from lycosa.frontier import DATABASE, StoreRules
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.harvest import Harvest, HarvestRules
+from lycosa.log import get_logger, setup
+from lycosa.poller import Poller
+from lycosa.records import Request
+from lycosa.scheduler import Scheduler
+from lycosa.scope import Scope, ScopeRules
+from lycosa.urls import split
+from lycosa.visit import VisitRules
+
+SEGMENT_BYTES = 1 << 30
+TURN_BUDGET = 0.020  # seconds of a turn spent on responses; the rest waits for the next turn
+REPORT_EVERY = 1.0
+STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
+SHORTAGE_FACTOR = 0.9  # concurrency after the machine ran out of open files
+
+EXIT_FENCED = 4
+EXIT_DISK_FULL = 5
+EXIT_ORPHAN = 6
+
+log = get_logger("engine")
+MARK = struct.Struct("<qqq")  # domain, order and fingerprint of the page being parsed
+
+
+def store_rules(crawl: CrawlSettings) -> StoreRules:
+    """The part of the settings that the store applies."""
+    return StoreRules(
+        delay_ms=round(crawl.delay * 1000),
+        lease_ms=round(crawl.lease_time * 1000),
+        max_queued_per_domain=crawl.max_queued_per_domain,
+        max_pages_per_domain=crawl.max_pages_per_domain,
+        seeded_only=crawl.seeded_only,
+    )
+
+
+def scope_rules(crawl: CrawlSettings) -> ScopeRules:
+    """The part of the settings that says which URLs we want."""
+    return ScopeRules(
+        max_depth=crawl.max_depth, seeded_only=crawl.seeded_only, exclude=crawl.exclude
+    )
+
+
+class Engine:
+    """The wiring of one engine; `settings` as the supervisor wrote them."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+        self.crawl = CrawlSettings.from_json(settings["crawl"])
+        self.root = Path(settings["data_dir"])
+        self.to_ms: float = settings["to_ms"]
+        self.full_workers = self.workers = int(settings["workers"])
+        self.poller = Poller()
+        self.frontier = SqliteFrontier(
+            self.root / DATABASE, store_rules(self.crawl), lambda: int(self._ms(engine_now()))
+        )
+        self.owner = self.frontier.register(socket.gethostname(), os.getpid())
+        self._mark = self._open_mark()
+        self._make_network()
+        self._make_archive()
+        self._make_core()
+        self.store = StoreThread(self.exchanger, self.poller.wake)
+        self._failed: tuple[Exchange, bool, float] | None = None
+        self._stop_at = 0.0
+        self._closing = False
+        self.exit_code: int | None = None
+        self._reported = 0.0
+        self._cpu = time.process_time()
+        self._visits = 0
+        self._commit_began = 0.0
+        self._input = b""
+
+    def _ms(self, now: float) -> float:
+        return now * 1000 + self.to_ms
+
+    # -- wiring -------------------------------------------------------------------------------
+
+    def _open_mark(self) -> mmap.mmap:
+        """Survives a crash: the supervisor reads which page was being parsed (S3)."""
+        path = self.root / f"engine-{self.settings['engine']}.page"
+        path.write_bytes(bytes(MARK.size))
+        with path.open("r+b") as file:
+            return mmap.mmap(file.fileno(), MARK.size)
+
+    def _parsing(self, domain_id: int, order: int, fp: int) -> None:
+        MARK.pack_into(self._mark, 0, domain_id, order, fp)
+
+    def _make_network(self) -> None:
+        node = self.settings
+        servers = node["nameservers"] or None
+        self.resolver = Resolver(self.poller, servers, now=engine_now)
+        self.fetcher = Fetcher(
+            self.poller,
+            self.resolver,
+            FetchSettings(
+                user_agent=self.crawl.user_agent,
+                tls_verify=node["tls_verify"],
+                allow_private=node["allow_private"],
+                port_map={int(key): value for key, value in node["port_map"].items()},
+            ),
+            FetchLimits(body=self.crawl.max_body),
+            capacity=self.workers,
+            now=engine_now,
+        )
+
+    def _make_archive(self) -> None:
+        self.ids = record_ids()
+        self.ledger = Ledger(self.root, self.owner, SEGMENT_BYTES)
+        text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
+        warc = None
+        if self.settings["warc"]:
+            warc = SegmentWriter(self.root, "warc", self.owner, SEGMENT_BYTES, self._warcinfo)
+        self.exchanger = Exchanger(self.frontier, self.owner, engine_now, text, warc, self.ledger)
+
+    def _warcinfo(self, name: str) -> bytes:
+        return warcinfo(
+            name,
+            int(self._ms(engine_now())),
+            self.ids,
+            f"lycosa/{__version__}",
+            self.crawl.email,
+            self.crawl.user_agent,
+            self.root.resolve().name,
+        )
+
+    def _make_core(self) -> None:
+        crawl, node = self.crawl, self.settings
+        scope = Scope(scope_rules(crawl))
+        visit = VisitRules(crawl.delay, crawl.visit_timeout, sitemaps=crawl.sitemaps)
+        harvest = HarvestRules(
+            obey_nofollow=not crawl.ignore_nofollow,
+            max_pages_per_domain=crawl.max_pages_per_domain,
+            max_queued_per_domain=crawl.max_queued_per_domain,
+            keep_warc=node["warc"],
+        )
+        rules = CoreRules(
+            visit,
+            crawl.lease_time,
+            crawl.ip_delay,
+            node["max_pages"],
+            node["engines"],
+            node["engine"],
+            margin=min(5.0, crawl.lease_time / 10),
+        )
+        self.core = Core(
+            rules,
+            Scheduler(crawl.delay, self.workers),
+            Harvest(harvest, scope, self.fetcher.request_head, self.ids),
+            scope,
+            self.to_ms,
+            address_of=self._address_of,
+            exempt=SharedAddresses(CDN_RANGES).exempt,
+            parsing=self._parsing,
+        )
+
+    def _address_of(self, url: str) -> str:
+        answer = self.resolver.cached(split(url).host)
+        return answer.addresses[0] if answer and answer.addresses else ""
+
+    # -- the loop -----------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Turn until the end; returns the exit code."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor hears it and says stop
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.set_blocking(0, False)
+        self.poller.watch(0, True, False, self._hear)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(100_000, 50, 100)
+        while self.exit_code is None:
+            self._turn()
+        return self.exit_code
+
+    def _turn(self) -> None:
+        ready = self.poller.poll(self._timeout(engine_now()))
+        now = engine_now()
+        if self.core.deadline and now > self.core.deadline and self.fetcher.in_flight:
+            log.warning("the lease ran out: all fetches are cut off", engine=self.owner)
+            self.fetcher.cancel_all()
+        self.poller.serve(ready)
+        self.resolver.turn()
+        self.fetcher.turn(engine_now())
+        self._responses(engine_now())
+        self._send(self.core.start(engine_now()))
+        self._write_ledger()
+        self._exchange(engine_now())
+        self._report(engine_now())
+        took = (engine_now() - now) * 1000
+        self.core.stats.loop_max_ms = max(self.core.stats.loop_max_ms, took)
+
+    def _timeout(self, now: float) -> float:
+        """How long nothing can happen by itself."""
+        if self.fetcher.finished:
+            return 0.0
+        scheduler = self.core.scheduler
+        if scheduler.ready_count and scheduler.visiting < self.workers:
+            return 0.01  # a turn starts a bounded number of visits
+        times = [self._reported + REPORT_EVERY - now, 1.0 if self.store.busy else 0.05]
+        times += [t for t in (self.fetcher.timeout(), self.resolver.timeout()) if t is not None]
+        waiting = scheduler.next_time()
+        if waiting is not None:
+            times.append(waiting - now)
+        return max(0.0, min(times))
+
+    def _responses(self, now: float) -> None:
+        """Work through finished fetches for one turn's budget."""
+        end = now + TURN_BUDGET
+        while self.fetcher.finished:
+            response = self.fetcher.finished.popleft()
+            if response.failure == "local":
+                self._shortage()
+            before = engine_now()
+            self._send(self.core.answer(response, before))
+            if engine_now() > end:
+                break
+
+    def _send(self, requests: list[Request]) -> None:
+        """Starts go to the ledger before any request goes to the network."""
+        if self.core.started:
+            self.ledger.started(self.core.started)
+            self.core.started.clear()
+        for request in requests:
+            self.fetcher.start(request)
+
+    def _write_ledger(self) -> None:
+        learnt = False
+        for result in self.core.ended:
+            held, start, end = result.held, self._ms(result.started), self._ms(result.ended)
+            wait = max(held.delay, result.pause)
+            own_ms = round(wait * 1000) if wait > self.crawl.delay else 0
+            if own_ms != held.noted_ms:
+                held.noted_ms = own_ms
+                learnt = True
+                self.ledger.learned(held.name, own_ms)
+            outcome = (result.requests, result.address, result.outcome)
+            self.ledger.ended(held.name, int(start), int(end), *outcome)
+        self.core.ended.clear()
+        if learnt:
+            self.ledger.started(())  # now: a kill must not forget a longer delay
+
+    def _shortage(self) -> None:
+        """Out of open files: not the host's fault. Fewer fetches at once."""
+        stats = self.core.stats
+        stats.local_shortage += 1
+        if not stats.short_of_files or self.core.scheduler.visiting < self.workers:
+            self.workers = max(10, int(self.workers * SHORTAGE_FACTOR))
+            self.core.scheduler.workers = self.workers
+            stats.short_of_files = True
+
+    # -- the store ----------------------------------------------------------------------------
+
+    def _exchange(self, now: float) -> None:
+        reply = self.store.poll()
+        if reply is not None:
+            self._absorb(reply, now)
+        if self.store.busy or self.exit_code is not None:
+            return
+        if self._failed is not None:
+            self._try_again(now)
+        elif self._stop_at:
+            self._wind_down(now)
+        elif self.core.due(now):
+            self._submit(self.core.exchange(now), False, now)
+
+    def _submit(self, exchange: Exchange, closing: bool, now: float) -> None:
+        self._commit_began = now
+        self._under_way = (exchange, closing)
+        self.store.submit(exchange, closing)
+
+    def _absorb(self, reply: Reply, now: float) -> None:
+        if reply.error is not None:
+            self._store_failed(reply.error, now)
+            return
+        self.core.absorb(reply, now)
+        self.core.stats.store_lag_s = now - self._commit_began
+        if self._closing:
+            self.frontier.retire(self.owner)
+            self.exit_code = 0
+
+    def _store_failed(self, error: BaseException, now: float) -> None:
+        if isinstance(error, Fenced):
+            self._end(EXIT_FENCED, str(error))
+        elif isinstance(error, DiskFull):
+            self._end(EXIT_DISK_FULL, str(error))
+        elif isinstance(error, StoreError) and self._under_way[0].batch.number:
+            log.warning("the store failed, trying again", error=str(error))
+            self._failed = (*self._under_way, now + 1.0)
+        else:
+            raise error
+
+    def _try_again(self, now: float) -> None:
+        if self._failed is not None and now >= self._failed[2]:
+            exchange, closing, _ = self._failed
+            self._failed = None
+            self._submit(exchange, closing, now)
+
+    def _wind_down(self, now: float) -> None:
+        """After `stop`: let fetches finish for a while, then commit and give everything back."""
+        if self.core.scheduler.visiting and now > self._stop_at:
+            self.fetcher.cancel_all()
+        idle = self.core.scheduler.visiting == 0
+        if idle or self.core.due(now):
+            self._closing = idle
+            self._submit(self.core.exchange(now), idle, now)
+
+    def _end(self, code: int, why: str) -> None:
+        log.error(why, engine=self.owner)
+        self.fetcher.cancel_all()
+        self.exit_code = code
+
+    # -- the supervisor -----------------------------------------------------------------------
+
+    def _hear(self, fd: int, events: int) -> None:
+        try:
+            data = os.read(fd, 4096)
+        except BlockingIOError:
+            return
+        if not data:
+            # The supervisor is gone: nobody guards the directory any more.
+            self.fetcher.cancel_all()
+            os._exit(EXIT_ORPHAN)
+        self._input += data
+        if b"stop\n" in self._input and not self._stop_at:
+            self._stop_at = engine_now() + STOP_GRACE
+            self.core.stop()
+
+    def _report(self, now: float) -> None:
+        since = now - self._reported
+        if since < REPORT_EVERY:
+            return
+        stats, scheduler = self.core.stats, self.core.scheduler
+        cpu = time.process_time()
+        if self._reported:
+            stats.cpu_share = (cpu - self._cpu) / since
+            rate = (stats.visits - self._visits) / since
+            scheduler.rate += (rate - scheduler.rate) * (0.5 if rate > scheduler.rate else 0.1)
+        self._reported, self._cpu, self._visits = now, cpu, stats.visits
+        stats.in_flight = self.fetcher.in_flight
+        stats.held = len(scheduler.held)
+        stats.ready = scheduler.ready_count
+        stats.dns_pending = self.resolver.pending
+        stats.uncommitted = len(self.core.batch.pages)
+        stats.rss_mb = _rss_mb()
+        self._recover()
+        line = {
+            "owner": self.owner,
+            "idle": self.core.idle and not self.store.busy,
+            "stop": self.core.stop_requested,
+            "stats": stats.to_dict(),
+        }
+        _write_line(line)
+        stats.loop_max_ms = 0.0
+
+    def _recover(self) -> None:
+        """After a shortage concurrency comes back slowly."""
+        if self.workers < self.full_workers and self.core.stats.short_of_files:
+            self.workers = min(self.full_workers, self.workers + max(1, self.full_workers // 100))
+            self.core.scheduler.workers = self.workers
+            self.core.stats.short_of_files = self.workers < self.full_workers
+
+
+def _write_line(value: dict[str, Any]) -> None:
+    try:
+        os.write(1, orjson.dumps(value) + b"\n")
+    except BlockingIOError:
+        pass  # the supervisor is slow: the next report says it all
+    except BrokenPipeError:
+        os._exit(EXIT_ORPHAN)
+
+
+def _rss_mb() -> float:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+
+
+def main() -> int:
+    """Started by the supervisor, settings on standard input."""
+    settings = orjson.loads(sys.stdin.buffer.raw.readline())  # type: ignore[union-attr]
+    setup(settings["log_level"], settings["log_format"])
+    try:
+        return Engine(settings).run()
+    except DiskFull as error:
+        log.error(str(error))
+        return EXIT_DISK_FULL
+    except LycosaError as error:
+        log.error(str(error))
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

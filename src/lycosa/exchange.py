@@ -1,0 +1,172 @@
+"""The store thread's work: what an engine exchanges with the store about once a second.
+
+Owns the order that makes F2 true: content on disk and synced, then the commit, then new leases
+and URLs. `Exchanger.perform` is synchronous; `StoreThread` runs it beside the loop.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lycosa.archive.segments import SegmentState, SegmentWriter
+from lycosa.archive.text import pack
+from lycosa.frontier import Batch, Committed, Frontier
+from lycosa.records import Lease, PageRow, QueuedUrl
+from lycosa.visit import FOUND
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What an engine brings and asks for."""
+
+    batch: Batch
+    want: int = 0  # domains to lease
+    thirsty: list[int] = field(default_factory=list)  # domains to refill
+
+
+@dataclass(slots=True)
+class Reply:
+    """What it gets. `sent` is when the renewal of its lease was sent, on the engine's clock."""
+
+    sent: float
+    committed: Committed | None = None
+    asked: int = 0
+    leases: list[Lease] = field(default_factory=list)
+    runs: dict[int, list[QueuedUrl]] = field(default_factory=dict)
+    exclude: tuple[str, ...] | None = None  # set when the exclusions changed
+    error: BaseException | None = None
+
+
+class Syncs(Protocol):
+    """Something with content that must be on disk before a commit."""
+
+    def sync(self, closing: bool = False) -> list[SegmentState]: ...
+
+
+class Exchanger:
+    """Performs exchanges for one engine, one after the other."""
+
+    def __init__(
+        self,
+        frontier: Frontier,
+        owner: int,
+        clock: Callable[[], float],
+        text: SegmentWriter | None = None,
+        warc: SegmentWriter | None = None,
+        ledger: Syncs | None = None,
+    ) -> None:
+        self.frontier = frontier
+        self.owner = owner
+        self._clock = clock
+        self._text = text
+        self._warc = warc
+        self._ledger = ledger
+        self._number = 0
+        self._rules_version = 0
+
+    def perform(self, exchange: Exchange, closing: bool = False) -> Reply:
+        """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
+        reply = Reply(self._clock())
+        try:
+            self._commit(exchange.batch, reply, closing)
+            reply.asked = exchange.want
+            if exchange.want:
+                reply.leases = self.frontier.lease(self.owner, exchange.want)
+            if exchange.thirsty:
+                reply.runs = self.frontier.refill(exchange.thirsty)
+        except Exception as error:  # crosses to the loop's thread
+            reply.error = error
+        return reply
+
+    def _commit(self, batch: Batch, reply: Reply, closing: bool) -> None:
+        """A batch with a number was written before: its commit failed and is tried again (F5)."""
+        if not batch.number:
+            batch.pages = self._unsettled(batch.pages)
+            self._write(batch.pages)
+            batch.segments = [
+                (state.kind, state.id, state.length, state.closed)
+                for state in self._sync_all(closing)
+            ]
+            self._number += 1
+            batch.number = self._number
+        reply.sent = self._clock()
+        reply.committed = self.frontier.commit(self.owner, batch)
+        if reply.committed.rules_version != self._rules_version:
+            self._rules_version = reply.committed.rules_version
+            reply.exclude = tuple(self.frontier.exclusions())
+
+    def _unsettled(self, pages: list[PageRow]) -> list[PageRow]:
+        """Without pages that redirects led to and that were done before: no text twice (F1)."""
+        targets = [(page.domain_id, page.fp) for page in pages if page.order == FOUND]
+        if not targets:
+            return pages
+        done = self.frontier.settled(targets)
+        kept = []
+        for page in pages:
+            key = (page.domain_id, page.fp)
+            if page.order == FOUND and key in done:
+                continue
+            kept.append(page)
+            done.add(key)
+        return kept
+
+    def _write(self, pages: list[PageRow]) -> None:
+        if self._text is not None:
+            self._write_text([page for page in pages if page.text_row])
+        if self._warc is not None:
+            for page in pages:
+                if page.warc:
+                    page.warc_segment, page.warc_offset = self._warc.append(*page.warc)
+
+    def _write_text(self, pages: list[PageRow]) -> None:
+        """One zstd frame for all, so that a crash costs at most an unfinished frame."""
+        if not pages or self._text is None:
+            return
+        frame, offsets = pack([page.text_row for page in pages])
+        segment, at = self._text.append(frame)
+        for page, offset in zip(pages, offsets, strict=True):
+            page.text_segment, page.text_frame, page.text_offset = segment, at, offset
+
+    def _sync_all(self, closing: bool) -> Iterable[SegmentState]:
+        for writer in (self._text, self._warc, self._ledger):
+            if writer is not None:
+                yield from writer.sync(closing)
+
+
+class StoreThread:
+    """Runs an Exchanger beside the loop: one exchange under way at a time."""
+
+    def __init__(self, exchanger: Exchanger, wake: Callable[[], None]) -> None:
+        self._exchanger = exchanger
+        self._wake = wake
+        self._jobs: queue.SimpleQueue[tuple[Exchange, bool] | None] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="store", daemon=True)
+        self.busy = False
+        self._thread.start()
+
+    def submit(self, exchange: Exchange, closing: bool = False) -> None:
+        self.busy = True
+        self._jobs.put((exchange, closing))
+
+    def poll(self) -> Reply | None:
+        """The reply to the exchange under way, when it is there."""
+        try:
+            reply = self._replies.get_nowait()
+        except queue.Empty:
+            return None
+        self.busy = False
+        return reply
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self._replies.put(self._exchanger.perform(*job))
+            self._wake()

@@ -1,0 +1,198 @@
+"""The frontier: the durable store of domains, queued URLs, seen fingerprints and pages.
+
+Owns the protocol that every store implements, and the values that go through it. All verbs take
+lists, are synchronous, and are called from one store thread per engine. All times are
+milliseconds of the store's clock. It knows nothing of HTTP, robots.txt or scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from lycosa.errors import UserError
+from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+
+# A URL on its way in: (domain_id, fp, url, depth, domain name, flags). A tuple, because a page
+# has a hundred of them.
+Link = tuple[int, int, str, int, str, int]
+
+DATABASE = "crawl.sqlite"
+
+
+@dataclass(slots=True)
+class Deferral:
+    """A queued URL that waits: it moves to the waiting lane of its domain's queue."""
+
+    domain_id: int
+    url: QueuedUrl  # as it was handed out
+    until_ms: int
+    attempts: int
+
+
+@dataclass(slots=True)
+class Purge:
+    """All queued URLs of one origin fail for good (`outcome`), or are dropped and counted."""
+
+    domain_id: int
+    origin: str  # '' for the whole domain
+    outcome: str
+    forget: bool = False  # a cap or an exclusion: deleted and counted, not recorded
+
+
+@dataclass(slots=True)
+class Release:
+    """A domain given back; the store decides whether it is ready or idle."""
+
+    domain_id: int
+    polite_ms: int  # no visit before
+    failures: int = 0
+    pages: int = 0
+    queued: int = 0
+
+
+@dataclass(slots=True)
+class Batch:
+    """Everything that happened in an engine since its last commit."""
+
+    number: int = 0
+    pages: list[PageRow] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    deferred: list[Deferral] = field(default_factory=list)
+    origins: list[tuple[int, Origin]] = field(default_factory=list)
+    delays: list[tuple[int, int]] = field(default_factory=list)  # (domain_id, delay_ms) learnt
+    purges: list[Purge] = field(default_factory=list)
+    dropped: list[tuple[int, QueuedUrl, str]] = field(default_factory=list)  # refused, by reason
+    released: list[Release] = field(default_factory=list)
+    segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def empty(self) -> bool:
+        """Whether committing it would change nothing but the lease and the counters."""
+        return not (
+            self.pages
+            or self.links
+            or self.deferred
+            or self.origins
+            or self.delays
+            or self.purges
+            or self.dropped
+            or self.released
+        )
+
+
+@dataclass(slots=True)
+class Committed:
+    """What an engine must know after a commit."""
+
+    now_ms: int
+    total_pages: int  # of the whole crawl, engines of all nodes
+    stop: bool  # somebody asked the crawl to stop
+    rules_version: int  # changes when exclusions were added
+    added: dict[int, int] = field(default_factory=dict)  # new URLs by domain
+    drops: dict[str, int] = field(default_factory=dict)  # refused by the store, by reason
+    purged: dict[str, int] = field(default_factory=dict)  # failed for good in bulk, by outcome
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRules:
+    """The part of the settings that the store itself applies when URLs come in."""
+
+    delay_ms: int = 70_000
+    lease_ms: int = 180_000
+    max_queued_per_domain: int = 10_000
+    max_pages_per_domain: int = 0  # 0: no limit
+    seeded_only: bool = False
+    run_urls: int = 8  # handed out with a lease or refill, per domain
+    run_bytes: int = 4096  # of URLs per domain; at least one URL is handed out
+    robots_bytes: int = 32 << 20  # of robots rules handed out by one lease call
+
+
+class Frontier(Protocol):
+    """What an engine asks of the store."""
+
+    def now_ms(self) -> int: ...
+
+    def register(self, host: str, pid: int) -> int:
+        """A new engine; its number is never used again."""
+
+    def add(self, links: Iterable[Link], *, seeds_done: Mapping[str, Any] | None = None) -> int:
+        """Queue URLs from outside a crawl (seeds); returns how many were new."""
+
+    def lease(self, owner: int, limit: int) -> list[Lease]:
+        """Up to `limit` ready domains, the longest waiting first, now held by `owner`."""
+
+    def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
+        """The next URLs of domains that the caller holds and has none left of."""
+
+    def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Those of (domain_id, fp) that are done already."""
+
+    def commit(self, owner: int, batch: Batch) -> Committed:
+        """Apply a batch once: raises Fenced if `owner` was declared dead."""
+
+    def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
+        """Take the domains of dead engines back; returns how many domains.
+
+        `known_dead`: engines whose process is known to be gone, each with the delays (by domain
+        name, ms) that it learnt but never committed. All others are dead when their lease ended.
+        """
+
+    def exclusions(self) -> list[str]:
+        """The domains, suffixes and patterns that are never fetched."""
+
+    def retire(self, owner: int) -> None:
+        """An engine that leaves in order: holds nothing, wants nothing."""
+
+    def finished(self) -> bool:
+        """Nothing is queued that may still be fetched, and no domain is held."""
+
+    def close(self) -> None: ...
+
+
+class Reader(Protocol):
+    """What a person asks of the store: status, pages, why."""
+
+    def status(self) -> dict[str, Any]: ...
+
+    def pages(
+        self,
+        domain: str = "",
+        status: int = 0,
+        outcome: str = "",
+        since_ms: int = 0,
+        url_prefix: str = "",
+        limit: int = 100,
+        newest: bool = True,
+    ) -> Iterator[PageRow]: ...
+
+    def find(self, url: str) -> dict[str, Any]: ...
+
+    def settings(self) -> dict[str, Any]: ...
+
+    def exclusions(self) -> tuple[int, list[str]]: ...
+
+    def add_exclusions(self, lines: list[str]) -> int: ...
+
+    def request_stop(self) -> None: ...
+
+    def committed_segments(self) -> dict[tuple[str, int], int]: ...
+
+    def close(self) -> None: ...
+
+
+def open_reader(data_dir: Path, store: str = "") -> Reader:
+    """Open a crawl to look at it; raises UserError if there is none."""
+    from lycosa.frontier.sqlite_reader import SqliteReader
+
+    if store and store != "sqlite":
+        raise UserError("PostgreSQL is not supported in this version: leave --store out.")
+    path = data_dir / DATABASE
+    if not path.exists():
+        raise UserError(
+            f"There is no crawl in {data_dir}: name its directory with --data-dir, "
+            "or start one with 'lycosa crawl'."
+        )
+    return SqliteReader(path)

@@ -1,0 +1,184 @@
+-- register: a new engine
+INSERT INTO crawlers (host, pid, started_ms, renewed_ms, lease_until)
+VALUES (:host, :pid, :now, :now, :now + :lease);
+
+-- newest_time: the newest moment that the store knows of: the clock never runs behind it
+SELECT max(coalesce((SELECT max(renewed_ms) FROM crawlers), 0),
+           coalesce((SELECT CAST(value AS INTEGER) FROM crawl WHERE key = 'clock_ms'), 0));
+
+-- fence: renew the lease, unless this engine was declared dead
+UPDATE crawlers SET renewed_ms = :now, lease_until = :now + :lease
+WHERE id = :owner AND NOT dead;
+
+-- last_batch: the number of the last batch that was applied
+SELECT last_batch FROM crawlers WHERE id = :owner;
+
+-- account: what a batch changed, in the engine's own row
+UPDATE crawlers SET last_batch = :number, pages = pages + :pages, queued = queued + :queued,
+    domains = domains + :domains, stats = :stats
+WHERE id = :owner;
+
+-- account_add: what seeds changed, in row 0, which belongs to nobody
+INSERT INTO crawlers (id, host, pid, started_ms, renewed_ms, lease_until, dead, queued, domains)
+VALUES (0, '', 0, :now, :now, 0, 1, :queued, :domains)
+ON CONFLICT (id) DO UPDATE SET queued = queued + :queued, domains = domains + :domains;
+
+-- lease_candidates: the domains that are ready, the longest waiting first
+SELECT id FROM domains
+WHERE lease_owner = 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit;
+
+-- lease_take: one domain goes to its new owner
+UPDATE domains SET lease_owner = :owner WHERE id = :id AND lease_owner = 0
+RETURNING id, name, ready_at, failures, pages, queued, delay_ms, seeded;
+
+-- robots_size: how many bytes of rules come with a domain
+SELECT coalesce(sum(length(rules)), 0) FROM origins WHERE domain_id = ?;
+
+-- origins_of: what is known of a domain's origins
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
+WHERE domain_id = ?;
+
+-- next_urls: a domain's next URLs: those that waited and are due, then those found first
+SELECT ord, fp, url, depth, attempts, flags FROM (
+    SELECT * FROM queue
+    WHERE domain_id = :id AND ord >= :waiting AND ord <= :waiting + :now
+    ORDER BY ord LIMIT :limit)
+UNION ALL
+SELECT ord, fp, url, depth, attempts, flags FROM (
+    SELECT * FROM queue WHERE domain_id = :id AND ord < :waiting ORDER BY ord LIMIT :limit)
+LIMIT :limit;
+
+-- seen_order: where the queue row of a URL is or was
+SELECT ord FROM seen WHERE domain_id = ? AND fp = ?;
+
+-- is_queued: whether a URL still has its queue row
+SELECT 1 FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
+
+-- queue_delete: a URL leaves the queue
+DELETE FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
+
+-- queue_insert: a URL enters the queue
+INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- seen_insert: a URL is seen for the first time, or nothing happens
+INSERT INTO seen (domain_id, fp, ord) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- seen_delete: a URL that is refused is not remembered
+DELETE FROM seen WHERE domain_id = ? AND fp = ?;
+
+-- seen_move: its queue row has a new place
+UPDATE seen SET ord = ? WHERE domain_id = ? AND fp = ?;
+
+-- page_insert: a URL is done
+INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
+    wire_bytes, text_chars, content_hash, redirect, title,
+    text_segment, text_frame, text_offset, warc_segment, warc_offset)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good
+INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
+    wire_bytes, text_chars, content_hash, redirect, title,
+    text_segment, text_frame, text_offset, warc_segment, warc_offset)
+SELECT domain_id, fp, url, depth, :now, 0, :outcome, '', 0, 0, 0, '', '', 0, 0, 0, 0, 0
+FROM queue WHERE domain_id = :id AND url >= :low AND url < :high;
+
+-- purge_forget: URLs that a cap or an exclusion refuses are not remembered
+DELETE FROM seen WHERE domain_id = :id AND fp IN (
+    SELECT fp FROM queue WHERE domain_id = :id AND url >= :low AND url < :high);
+
+-- purge_delete: they leave the queue
+DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high;
+
+-- domain_state: what adding a URL to a domain depends on
+SELECT lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains WHERE id = ?;
+
+-- domain_insert: a domain is found; never visited, so ready since it was found
+INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
+VALUES (:id, :name, 0, :ready, 0, :queued, :seeded);
+
+-- domain_wake: an idle domain, or one that only waits for retries, got a URL
+UPDATE domains SET lease_owner = 0, ready_at = max(polite_at, :now), queued = queued + :queued,
+    seeded = max(seeded, :seeded)
+WHERE id = :id AND lease_owner <= 0;
+
+-- domain_seeded: a known domain turns out to be a seed
+UPDATE domains SET seeded = 1 WHERE id = ?;
+
+-- domain_delay: a domain asks for a delay of its own
+UPDATE domains SET delay_ms = max(delay_ms, ?) WHERE id = ?;
+
+-- origin_upsert: what is known of an origin changes
+INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
+    status = excluded.status, rules = excluded.rules, failures = excluded.failures,
+    retry_ms = excluded.retry_ms, reason = excluded.reason;
+
+-- queue_head: the first row of a domain's queue
+SELECT ord FROM queue WHERE domain_id = ? ORDER BY ord LIMIT 1;
+
+-- queue_count: how many rows a domain's queue has, counted no further than its cap
+SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);
+
+-- release_state: whether a domain is still ours, and how often it was released
+SELECT releases, delay_ms FROM domains WHERE id = ? AND lease_owner = ?;
+
+-- release: a domain is given back
+UPDATE domains SET lease_owner = :state, ready_at = :ready, polite_at = :polite,
+    failures = :failures, pages = :pages, queued = :queued, releases = releases + 1
+WHERE id = :id AND lease_owner = :owner;
+
+-- segment_upsert: how much of a segment is committed
+INSERT INTO segments (kind, id, owner, length, closed) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (kind, id) DO UPDATE SET length = excluded.length, closed = excluded.closed;
+
+-- control: what engines must hear of
+SELECT (SELECT sum(pages) FROM crawlers),
+       (SELECT value FROM crawl WHERE key = 'stop'),
+       (SELECT value FROM crawl WHERE key = 'rules_version');
+
+-- backlog: URLs queued and domains known, from what the engines have counted
+SELECT sum(queued), sum(domains) FROM crawlers;
+
+-- expired: engines whose lease ended
+SELECT id, lease_until FROM crawlers WHERE NOT dead AND lease_until < :now;
+
+-- living: engines that were not declared dead
+SELECT id FROM crawlers WHERE NOT dead;
+
+-- declare_dead: from now on every write of this engine is refused
+UPDATE crawlers SET dead = 1 WHERE id = ? AND NOT dead;
+
+-- take_over: its domains wait one delay from the last moment it could have fetched
+UPDATE domains SET lease_owner = 0,
+    ready_at = max(ready_at, polite_at, :since + max(delay_ms, :delay)),
+    polite_at = max(polite_at, :since + max(delay_ms, :delay))
+WHERE lease_owner = :owner;
+
+-- wait_longer: a dead engine had learnt of a longer delay and never committed it
+UPDATE domains SET ready_at = max(ready_at, :until), polite_at = max(polite_at, :until)
+WHERE id = :id AND lease_owner <= 0;
+
+-- held_by: the domains that an engine holds
+SELECT id FROM domains WHERE lease_owner = ?;
+
+-- any_live_domain: a domain that is ready (now or later) or held
+SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
+
+-- any_queued: a URL is queued
+SELECT domain_id FROM queue LIMIT 1;
+
+-- sweep: a lost wake-up heals: every idle domain with something queued is ready again
+UPDATE domains SET lease_owner = 0, ready_at = polite_at
+WHERE lease_owner = -1 AND id IN (SELECT DISTINCT domain_id FROM queue);
+
+-- suspect: an engine died while it parsed this URL
+UPDATE queue SET flags = flags + 16
+WHERE domain_id = ? AND ord = ? AND fp = ? AND flags < 48;
+
+-- setting_get: one setting of the crawl
+SELECT value FROM crawl WHERE key = ?;
+
+-- setting_put: one setting of the crawl
+INSERT INTO crawl (key, value) VALUES (?, ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;

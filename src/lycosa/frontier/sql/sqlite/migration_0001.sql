@@ -1,0 +1,103 @@
+-- migration_0001: the first schema. All state of a domain lies under its id.
+
+CREATE TABLE crawl (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE exclusions (
+    line TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
+CREATE TABLE crawlers (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started_ms INTEGER NOT NULL,
+    renewed_ms INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL,
+    dead INTEGER NOT NULL DEFAULT 0,
+    last_batch INTEGER NOT NULL DEFAULT 0,
+    pages INTEGER NOT NULL DEFAULT 0,
+    queued INTEGER NOT NULL DEFAULT 0,   -- rows it put into the queue, less those it took out
+    domains INTEGER NOT NULL DEFAULT 0,  -- rows it put into domains
+    stats TEXT NOT NULL DEFAULT '{}'
+);
+
+CREATE TABLE domains (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    lease_owner INTEGER NOT NULL,
+    ready_at INTEGER NOT NULL,
+    polite_at INTEGER NOT NULL,
+    delay_ms INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0,
+    pages INTEGER NOT NULL DEFAULT 0,
+    queued INTEGER NOT NULL DEFAULT 0,
+    releases INTEGER NOT NULL DEFAULT 0,
+    seeded INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX domains_by_lease ON domains (lease_owner, ready_at) WHERE lease_owner >= 0;
+
+CREATE TABLE origins (
+    domain_id INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    fetched_ms INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    rules BLOB NOT NULL,
+    failures INTEGER NOT NULL,
+    retry_ms INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (domain_id, origin)
+) WITHOUT ROWID;
+
+CREATE TABLE queue (
+    domain_id INTEGER NOT NULL,
+    ord INTEGER NOT NULL,
+    fp INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    flags INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, ord, fp)
+) WITHOUT ROWID;
+
+-- ord: where its queue row is or was, so that a URL is found by its fingerprint alone.
+CREATE TABLE seen (
+    domain_id INTEGER NOT NULL,
+    fp INTEGER NOT NULL,
+    ord INTEGER NOT NULL,
+    PRIMARY KEY (domain_id, fp)
+) WITHOUT ROWID;
+
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY,
+    domain_id INTEGER NOT NULL,
+    fp INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    fetched_ms INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    content_type TEXT NOT NULL,
+    wire_bytes INTEGER NOT NULL,
+    text_chars INTEGER NOT NULL,
+    content_hash INTEGER NOT NULL,
+    redirect TEXT NOT NULL,
+    title TEXT NOT NULL,
+    text_segment INTEGER NOT NULL,
+    text_frame INTEGER NOT NULL,
+    text_offset INTEGER NOT NULL,
+    warc_segment INTEGER NOT NULL,
+    warc_offset INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX pages_by_url ON pages (domain_id, fp);
+
+CREATE TABLE segments (
+    kind TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    owner INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    closed INTEGER NOT NULL,
+    PRIMARY KEY (kind, id)
+) WITHOUT ROWID;

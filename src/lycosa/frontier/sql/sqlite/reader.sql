@@ -1,0 +1,39 @@
+-- settings: all settings of the crawl
+SELECT key, value FROM crawl;
+
+-- crawlers: every engine that ever worked on this crawl
+SELECT id, host, pid, started_ms, renewed_ms, lease_until, dead, pages, queued, domains, stats
+FROM crawlers ORDER BY id;
+
+-- domain_by_id: one domain
+SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
+FROM domains WHERE id = ?;
+
+-- held_count: how many domains are held
+SELECT count(*) FROM domains WHERE lease_owner > 0;
+
+-- ready_count: how many domains are ready, counted no further than a limit
+SELECT count(*) FROM (
+    SELECT 1 FROM domains WHERE lease_owner = 0 AND ready_at <= ? LIMIT ?);
+
+-- page_by_url: the page of a URL
+SELECT * FROM pages WHERE domain_id = ? AND fp = ?;
+
+-- queue_row: the queue row of a URL
+SELECT ord, url, depth, attempts, flags FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
+
+-- queue_ahead: how many URLs of its domain come before it, counted no further than a limit
+SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? AND ord < ? LIMIT ?);
+
+-- origin_by_name: what is known of one origin
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
+WHERE domain_id = ? AND origin = ?;
+
+-- segments: the committed length of every segment
+SELECT kind, id, length FROM segments;
+
+-- exclusions: the domains, suffixes and patterns that are never fetched
+SELECT line FROM exclusions ORDER BY line;
+
+-- exclusion_insert: one more
+INSERT INTO exclusions (line) VALUES (?) ON CONFLICT DO NOTHING;

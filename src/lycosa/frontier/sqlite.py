@@ -1,0 +1,562 @@
+"""The frontier on SQLite: one file, one short write transaction per engine and second.
+
+Owns the order of statements inside each transaction. The SQL itself is in `sql/sqlite/*.sql`,
+the states in `states.py`. Every engine has its own connection and calls it from one thread.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lycosa.archive.segments import SegmentKind
+from lycosa.errors import Bug, DiskFull, Fenced, StoreError, UserError
+from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, StoreRules, queries
+from lycosa.frontier.states import (
+    IDLE,
+    READY,
+    WAITING,
+    domain_ready_ms,
+    found_order,
+    waiting_order,
+)
+from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+
+SQL = queries.load("sqlite")
+BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
+CACHE_KIB = 64 << 10
+RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
+
+
+def connect(path: Path, *, create: bool = False, read_only: bool = False) -> sqlite3.Connection:
+    """A connection with our settings; raises StoreError if the file can't be used."""
+    mode = "rwc" if create else ("ro" if read_only else "rw")
+    try:
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        if not read_only:
+            db.execute("PRAGMA journal_mode = WAL")
+        # FULL: a commit that a power cut could undo might forget a visit (P1).
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        db.execute("PRAGMA temp_store = MEMORY")
+    except sqlite3.Error as error:
+        raise mapped(error) from error
+    return db
+
+
+def mapped(error: sqlite3.Error) -> StoreError:
+    """SQLite's exceptions in our words."""
+    code = getattr(error, "sqlite_errorcode", 0) or 0
+    if code & 0xFF == sqlite3.SQLITE_FULL:
+        return DiskFull("The disk is full: make room, then go on with --resume.")
+    return StoreError(f"The crawl's database failed: {error}.")
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring the schema to this version; refuses one from a newer version."""
+    steps = queries.migrations("sqlite")
+    version = check_version(db)
+    for number, text in enumerate(steps[version:], start=version + 1):
+        db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
+
+
+def check_version(db: sqlite3.Connection) -> int:
+    """The schema's version; raises UserError if this lycosa is too old for it."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    known = len(queries.migrations("sqlite"))
+    if version > known:
+        raise UserError(
+            f"This crawl was made by a newer lycosa (schema {version}, this one knows {known}): "
+            "install that version to go on with it."
+        )
+    return version
+
+
+class SqliteFrontier:
+    """See `frontier.Frontier`. `now_ms` is the store's clock."""
+
+    def __init__(
+        self, path: Path, rules: StoreRules, now_ms: Callable[[], int], *, create: bool = False
+    ) -> None:
+        self.rules = rules
+        self.now_ms = now_ms
+        self.db = connect(path, create=create)
+        if create:
+            migrate(self.db)
+        else:
+            check_version(self.db)
+
+    # -- transactions -------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self, owner: int | None = None) -> Iterator[int]:
+        """A write transaction; with an owner, its first statement is the fence."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            now = self.now_ms()
+            if owner is not None:
+                self._fence(owner, now)
+            yield now
+            self.db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._rollback()
+            raise mapped(error) from error
+        except BaseException:
+            self._rollback()
+            raise
+
+    def _rollback(self) -> None:
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
+
+    def _fence(self, owner: int, now: int) -> None:
+        lease = self.rules.lease_ms
+        done = self.db.execute(SQL["fence"], {"now": now, "lease": lease, "owner": owner})
+        if done.rowcount == 0:
+            raise Fenced(f"Engine {owner} was declared dead.")
+
+    def _one(self, query: str, values: Any = ()) -> Any:
+        row = self.db.execute(SQL[query], values).fetchone()
+        return None if row is None else row[0]
+
+    # -- engines ------------------------------------------------------------------------------
+
+    def register(self, host: str, pid: int) -> int:
+        with self._transaction() as now:
+            values = {"host": host, "pid": pid, "now": now, "lease": self.rules.lease_ms}
+            cursor = self.db.execute(SQL["register"], values)
+        if not cursor.lastrowid:
+            raise Bug("An engine got no number.")
+        return cursor.lastrowid
+
+    def retire(self, owner: int) -> None:
+        with self._transaction():
+            if self._one("held_by", (owner,)) is None:
+                self.db.execute(SQL["declare_dead"], (owner,))
+
+    def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
+        known_dead = known_dead or {}
+        if (
+            not known_dead
+            and not self.db.execute(SQL["expired"], {"now": self.now_ms()}).fetchone()
+        ):
+            return 0
+        with self._transaction() as now:
+            rescued = sum(
+                self._take_over(owner, since, {})
+                for owner, since in self.db.execute(SQL["expired"], {"now": now}).fetchall()
+                if owner not in known_dead
+            )
+            return rescued + sum(
+                self._take_over(owner, now, delays) for owner, delays in known_dead.items()
+            )
+
+    def _take_over(self, owner: int, since: int, delays: Mapping[str, int]) -> int:
+        from lycosa.urls import domain_id
+
+        self.db.execute(SQL["declare_dead"], (owner,))
+        values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
+        taken = self.db.execute(SQL["take_over"], values).rowcount
+        self.db.executemany(
+            SQL["wait_longer"],
+            [{"id": domain_id(name), "until": since + ms} for name, ms in delays.items()],
+        )
+        return taken
+
+    def living(self) -> list[int]:
+        """Engines that nobody declared dead."""
+        return [row[0] for row in self.db.execute(SQL["living"]) if row[0]]
+
+    def suspect(self, domain_id: int, order: int, fp: int) -> None:
+        """An engine died while it parsed this URL: twice, and it is poison (S3)."""
+        with self._transaction():
+            self.db.execute(SQL["suspect"], (domain_id, order, fp))
+
+    # -- leases -------------------------------------------------------------------------------
+
+    def lease(self, owner: int, limit: int) -> list[Lease]:
+        if limit <= 0:
+            return []
+        leases: list[Lease] = []
+        budget = self.rules.robots_bytes
+        with self._transaction(owner) as now:
+            chosen = self.db.execute(
+                SQL["lease_candidates"], {"now": now, "limit": limit}
+            ).fetchall()
+            for (domain_id,) in chosen:
+                budget -= self._one("robots_size", (domain_id,))
+                if budget < 0 and leases:
+                    break
+                leases.append(self._take(owner, domain_id))
+        for lease in leases:
+            lease.urls = self._next_urls(lease.domain_id, now)
+            lease.origins = [
+                Origin(*row) for row in self.db.execute(SQL["origins_of"], (lease.domain_id,))
+            ]
+        return leases
+
+    def _take(self, owner: int, domain_id: int) -> Lease:
+        row = self.db.execute(SQL["lease_take"], {"owner": owner, "id": domain_id}).fetchall()[0]
+        _, name, ready_at, failures, pages, queued, delay_ms, seeded = row
+        return Lease(
+            domain_id=domain_id,
+            name=name,
+            ready_ms=ready_at,
+            delay_ms=delay_ms,
+            failures=failures,
+            pages=pages,
+            queued=queued,
+            seeded=bool(seeded),
+        )
+
+    def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
+        now = self.now_ms()
+        return {domain_id: self._next_urls(domain_id, now) for domain_id in domain_ids}
+
+    def _next_urls(self, domain_id: int, now: int) -> list[QueuedUrl]:
+        values = {"id": domain_id, "waiting": WAITING, "now": now, "limit": self.rules.run_urls}
+        urls: list[QueuedUrl] = []
+        budget = self.rules.run_bytes
+        for order, fp, url, depth, attempts, flags in self.db.execute(SQL["next_urls"], values):
+            budget -= len(url)
+            if budget < 0 and urls:
+                break
+            urls.append(QueuedUrl(fp, url, depth, order, attempts, flags))
+        return urls
+
+    def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
+        return {each for each in targets if self._settled(*each)}
+
+    def _settled(self, domain_id: int, fp: int) -> bool:
+        order = self._one("seen_order", (domain_id, fp))
+        return order is not None and self._one("is_queued", (domain_id, order, fp)) is None
+
+    # -- commit -------------------------------------------------------------------------------
+
+    def commit(self, owner: int, batch: Batch) -> Committed:
+        """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
+        with self._transaction(owner) as now:
+            result = Committed(now, 0, False, 0)
+            if batch.number > self._one("last_batch", {"owner": owner}):
+                self._apply(owner, batch, now, result)
+        self._control(result)
+        return result
+
+    def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
+        done, left = self._finish(batch.pages)
+        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
+        self._defer(batch.deferred)
+        added, new_domains = self._add(batch.links, now, result, own=owner)
+        self._remember(batch)
+        for release in batch.released:
+            self._release(owner, release, result.added.get(release.domain_id, 0))
+        self.db.executemany(
+            SQL["segment_upsert"],
+            [(kind, ident, owner, size, shut) for kind, ident, size, shut in batch.segments],
+        )
+        account = {
+            "owner": owner,
+            "number": batch.number,
+            "pages": done,
+            "queued": added - left - purged,
+            "domains": new_domains,
+            "stats": orjson.dumps(batch.stats).decode(),
+        }
+        self.db.execute(SQL["account"], account)
+
+    def _finish(self, pages: list[PageRow]) -> tuple[int, int]:
+        """Record pages whose URL was ours to record; returns (responses, taken from the queue)."""
+        rows: list[tuple[Any, ...]] = []
+        left = 0
+        for page in pages:
+            taken = self._leave_queue(page)
+            left += taken
+            if taken or (page.order < 0 and self._first_seen(page)):
+                rows.append(_page_values(page))
+        self.db.executemany(SQL["page_insert"], rows)
+        return sum(1 for row in rows if row[_STATUS]), left
+
+    def _leave_queue(self, page: PageRow) -> int:
+        order = page.order
+        if order < 0:
+            order = self._one("seen_order", (page.domain_id, page.fp))
+            if order is None:
+                return 0
+        return self.db.execute(SQL["queue_delete"], (page.domain_id, order, page.fp)).rowcount
+
+    def _first_seen(self, page: PageRow) -> bool:
+        return self.db.execute(SQL["seen_insert"], (page.domain_id, page.fp, 0)).rowcount == 1
+
+    def _purge(self, purges: list[Purge], now: int, result: Committed) -> int:
+        total = 0
+        for purge in purges:
+            low, high = (f"{purge.origin}/", f"{purge.origin}0") if purge.origin else ("", "~")
+            values = {
+                "id": purge.domain_id,
+                "low": low,
+                "high": high,
+                "now": now,
+                "outcome": purge.outcome,
+            }
+            self.db.execute(SQL["purge_forget" if purge.forget else "purge_record"], values)
+            count = self.db.execute(SQL["purge_delete"], values).rowcount
+            tally = result.drops if purge.forget else result.purged
+            tally[purge.outcome] = tally.get(purge.outcome, 0) + count
+            total += count
+        return total
+
+    def _drop(self, dropped: list[tuple[int, QueuedUrl, str]], result: Committed) -> int:
+        """Forget and count single URLs that a rule refuses; returns how many were queued."""
+        total = 0
+        for ident, url, reason in dropped:
+            gone = self.db.execute(SQL["queue_delete"], (ident, url.order, url.fp)).rowcount
+            if gone:
+                self.db.execute(SQL["seen_delete"], (ident, url.fp))
+            result.drops[reason] = result.drops.get(reason, 0) + 1
+            total += gone
+        return total
+
+    def _defer(self, deferred: list[Deferral]) -> None:
+        for each in deferred:
+            url, ident = each.url, each.domain_id
+            gone = self.db.execute(SQL["queue_delete"], (ident, url.order, url.fp)).rowcount
+            if not gone:
+                continue
+            order = waiting_order(each.until_ms)
+            row = (ident, order, url.fp, url.url, url.depth, each.attempts, url.flags)
+            self.db.execute(SQL["queue_insert"], row)
+            self.db.execute(SQL["seen_move"], (order, ident, url.fp))
+
+    def _remember(self, batch: Batch) -> None:
+        self.db.executemany(
+            SQL["origin_upsert"],
+            [
+                (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, o.reason)
+                for ident, o in batch.origins
+            ],
+        )
+        self.db.executemany(SQL["domain_delay"], [(delay, ident) for ident, delay in batch.delays])
+
+    def _release(self, owner: int, release: Release, added: int) -> None:
+        found = self.db.execute(SQL["release_state"], (release.domain_id, owner)).fetchone()
+        if found is None:
+            return
+        head = self._one("queue_head", (release.domain_id,))
+        ready = domain_ready_ms(release.polite_ms, head)
+        queued = 0 if ready is None else max(1, release.queued + added)
+        if ready is not None and found[0] % RECOUNT_EVERY == 0:
+            limit = self.rules.max_queued_per_domain + 1
+            queued = self._one("queue_count", (release.domain_id, limit))
+        values = {
+            "id": release.domain_id,
+            "owner": owner,
+            "state": IDLE if ready is None else READY,
+            "ready": release.polite_ms if ready is None else ready,
+            "polite": release.polite_ms,
+            "failures": release.failures,
+            "pages": release.pages,
+            "queued": queued,
+        }
+        self.db.execute(SQL["release"], values)
+
+    def _control(self, result: Committed) -> None:
+        total, stop, version = self.db.execute(SQL["control"]).fetchone()
+        result.total_pages = total or 0
+        result.stop = stop == "1"
+        result.rules_version = int(version or 0)
+
+    # -- adding URLs --------------------------------------------------------------------------
+
+    def add(
+        self,
+        links: Iterable[Link],
+        *,
+        seeds_done: Mapping[str, Any] | None = None,
+        rank: int | None = None,
+    ) -> int:
+        """Queue URLs that no engine found. With a rank they are seeds: first come, first visited,
+        before any domain that was found by a link."""
+        with self._transaction() as now:
+            result = Committed(now, 0, False, 0)
+            count, domains = self._add(list(links), now, result, rank=rank)
+            self.db.execute(SQL["account_add"], {"now": now, "queued": count, "domains": domains})
+            self.db.executemany(
+                SQL["setting_put"], [(key, str(value)) for key, value in (seeds_done or {}).items()]
+            )
+        return count
+
+    def _add(
+        self,
+        links: list[Link],
+        now: int,
+        result: Committed,
+        *,
+        own: int = 0,
+        rank: int | None = None,
+    ) -> tuple[int, int]:
+        """Queue what is new and allowed; returns (URLs queued, domains created)."""
+        by_domain: dict[int, list[Link]] = {}
+        for link in links:
+            by_domain.setdefault(link[0], []).append(link)
+        ready = {} if rank is None else {ident: rank + i for i, ident in enumerate(by_domain)}
+        drops: Counter[str] = Counter()
+        rows: list[tuple[Any, ...]] = []
+        created = 0
+        for ident in sorted(by_domain):
+            found = by_domain[ident]
+            state = self.db.execute(SQL["domain_state"], (ident,)).fetchone()
+            refused = self._refusal(state, own, rank is not None)
+            if refused:
+                drops[refused] += len(found)
+                continue
+            new = self._unseen(found, now)
+            rows += new
+            created += state is None and bool(new)
+            self._wake(found[0], state, len(new), ready.get(ident, now), rank is not None)
+            if new:
+                result.added[ident] = len(new)
+        self.db.executemany(SQL["queue_insert"], rows)
+        for reason, count in drops.items():
+            result.drops[reason] = result.drops.get(reason, 0) + count
+        return len(rows), created
+
+    def _refusal(self, state: tuple[int, ...] | None, own: int, seed: bool) -> str:
+        """Why a domain takes no more URLs; its holder has applied the caps itself."""
+        if seed:
+            return ""
+        if state is None:
+            return "not-seeded" if self.rules.seeded_only else ""
+        lease_owner, _, _, queued, pages, seeded = state
+        if own and lease_owner == own:
+            return ""
+        if self.rules.seeded_only and not seeded:
+            return "not-seeded"
+        if 0 < self.rules.max_pages_per_domain <= pages:
+            return "page-cap"
+        return "queue-cap" if queued >= self.rules.max_queued_per_domain else ""
+
+    def _unseen(self, links: list[Link], now: int) -> list[tuple[Any, ...]]:
+        """Queue rows for those links that were never seen, which from now on they are."""
+        insert, execute = SQL["seen_insert"], self.db.execute
+        rows = []
+        for ident, fp, url, depth, _, flags in sorted(links, key=_by_fp):
+            order = found_order(depth, now)
+            if execute(insert, (ident, fp, order)).rowcount:
+                rows.append((ident, order, fp, url, depth, 0, flags))
+        return rows
+
+    def _wake(
+        self, link: Link, state: tuple[int, ...] | None, new: int, ready: int, seed: bool
+    ) -> None:
+        """The domain's row after `new` URLs came: written only if it must change (hot rows)."""
+        ident, name = link[0], link[4]
+        if state is None:
+            if new:
+                values = {"id": ident, "name": name, "ready": ready, "queued": new, "seeded": seed}
+                self.db.execute(SQL["domain_insert"], values)
+            return
+        lease_owner, ready_at, polite_at, _, _, seeded = state
+        waiting = lease_owner == IDLE or (lease_owner == READY and ready_at > polite_at > 0)
+        if new and waiting:
+            values = {"id": ident, "queued": new, "seeded": seed, "now": self.now_ms()}
+            self.db.execute(SQL["domain_wake"], values)
+        elif seed and not seeded:
+            self.db.execute(SQL["domain_seeded"], (ident,))
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def finished(self) -> bool:
+        if self._one("any_live_domain") is not None:
+            return False
+        if self._one("any_queued") is None:
+            return True
+        with self._transaction():
+            self.db.execute(SQL["sweep"])
+        return False
+
+    def exclusions(self) -> list[str]:
+        return [row[0] for row in self.db.execute(SQL["exclusions"])]
+
+    # -- settings -----------------------------------------------------------------------------
+
+    def setting(self, key: str) -> str | None:
+        """One setting of the crawl."""
+        value: str | None = self._one("setting_get", (key,))
+        return value
+
+    def put_settings(self, settings: Mapping[str, Any]) -> None:
+        """Store settings of the crawl."""
+        with self._transaction():
+            self.db.executemany(
+                SQL["setting_put"], [(key, str(value)) for key, value in settings.items()]
+            )
+
+    def totals(self) -> tuple[int, bool]:
+        """Pages of the whole crawl, and whether somebody asked it to stop."""
+        total, stop, _ = self.db.execute(SQL["control"]).fetchone()
+        return total or 0, stop == "1"
+
+    def backlog(self) -> tuple[int, int]:
+        """URLs queued, and domains known."""
+        queued, domains = self.db.execute(SQL["backlog"]).fetchone()
+        return queued or 0, domains or 0
+
+    def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
+        """How much of each segment is committed."""
+        return {(kind, number): size for kind, number, size in self.db.execute(SQL["segments"])}
+
+    def put_exclusions(self, lines: Iterable[str]) -> None:
+        """Never fetch these."""
+        with self._transaction():
+            self.db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
+
+    def newest_ms(self) -> int:
+        """The newest moment the store knows of."""
+        value: int = self._one("newest_time")
+        return value
+
+    def close(self) -> None:
+        self.db.close()
+
+
+_STATUS = 5  # place of the status in _page_values
+
+
+def _by_fp(link: Link) -> int:
+    return link[1]
+
+
+def _page_values(page: PageRow) -> tuple[Any, ...]:
+    return (
+        page.domain_id,
+        page.fp,
+        page.url,
+        page.depth,
+        page.fetched_ms,
+        page.status,
+        page.outcome,
+        page.content_type,
+        page.wire_bytes,
+        page.text_chars,
+        page.content_hash,
+        page.redirect,
+        page.title,
+        page.text_segment,
+        page.text_frame,
+        page.text_offset,
+        page.warc_segment,
+        page.warc_offset,
+    )

@@ -1,0 +1,183 @@
+"""Looking at a crawl on SQLite: status, pages, one URL. Owns no schema and changes nothing but
+the stop request and the exclusions.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lycosa.clock import wall_now
+from lycosa.errors import UserError
+from lycosa.frontier import queries
+from lycosa.frontier.sqlite import check_version, connect, mapped
+from lycosa.frontier.states import waits_until
+from lycosa.records import Origin, PageRow
+from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
+
+SQL = queries.load("sqlite")
+COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
+
+
+class SqliteReader:
+    """See `frontier.Reader`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.db = connect(path, read_only=True)
+        try:
+            if check_version(self.db) == 0:
+                raise UserError(f"{path} holds no crawl yet: start it with 'lycosa crawl'.")
+        except sqlite3.Error as error:
+            raise mapped(error) from error
+        self.db.row_factory = sqlite3.Row
+
+    def _rows(self, query: str, values: Any = ()) -> list[sqlite3.Row]:
+        return self.db.execute(SQL[query], values).fetchall()
+
+    def _value(self, query: str, values: Any = ()) -> Any:
+        return self.db.execute(SQL[query], values).fetchone()[0]
+
+    def settings(self) -> dict[str, Any]:
+        return {row["key"]: row["value"] for row in self._rows("settings")}
+
+    def status(self) -> dict[str, Any]:
+        settings = self.settings()
+        engines = [_engine(row) for row in self._rows("crawlers")]
+        return {
+            "pages": sum(each["pages"] for each in engines),
+            "queued": sum(each["queued"] for each in engines),
+            "domains": sum(each["domains"] for each in engines),
+            "leased": self._value("held_count"),
+            "ready": self._value("ready_count", (wall_now(), COUNT_LIMIT)),
+            "ok": _total(engines, "ok"),
+            "bytes": _total(engines, "bytes"),
+            "requests": _total(engines, "requests"),
+            "outcomes": _tally(engines, "outcomes"),
+            "drops": _tally(engines, "drops"),
+            "started_ms": int(settings.get("started_ms", 0)),
+            "seeds_loaded": settings.get("seeds_loaded") == "1",
+            "finished": settings.get("finished") == "1",
+            "stop_requested": settings.get("stop") == "1",
+            "engines": [each for each in engines if each["id"]],
+        }
+
+    def pages(
+        self,
+        domain: str = "",
+        status: int = 0,
+        outcome: str = "",
+        since_ms: int = 0,
+        url_prefix: str = "",
+        limit: int = 100,
+        newest: bool = True,
+    ) -> Iterator[PageRow]:
+        filters: list[tuple[str, Any]] = [
+            ("domain_id = ?", domain_id(domain_of(domain)) if domain else None),
+            ("status = ?", status or None),
+            ("outcome = ?", outcome or None),
+            ("fetched_ms >= ?", since_ms or None),
+            ("url >= ?", url_prefix or None),
+            ("url < ?", url_prefix + "\U0010ffff" if url_prefix else None),
+        ]
+        used = [(test, value) for test, value in filters if value is not None]
+        where = f"WHERE {' AND '.join(test for test, _ in used)}" if used else ""
+        order = "DESC" if newest else "ASC"
+        query = f"SELECT * FROM pages {where} ORDER BY id {order} LIMIT ?"
+        for row in self.db.execute(query, [value for _, value in used] + [limit]):
+            yield _page(row)
+
+    def find(self, url: str) -> dict[str, Any]:
+        """Everything known of a URL: its page, queue row, domain and origin."""
+        clean = canonical(url)
+        if clean is None:
+            raise UserError(f"'{url}' is not an http or https URL.")
+        parts = split(clean)
+        name = domain_of(parts.host)
+        ident, fp = domain_id(name), fingerprint(clean)
+        facts: dict[str, Any] = {
+            "url": clean,
+            "fp": fp,
+            "domain": name,
+            "origin_name": parts.origin,
+        }
+        facts["now_ms"] = wall_now()
+        facts["page"] = next((_page(row) for row in self._rows("page_by_url", (ident, fp))), None)
+        facts["domain_row"] = next((dict(r) for r in self._rows("domain_by_id", (ident,))), None)
+        facts["origin"] = next(
+            (Origin(*row) for row in self._rows("origin_by_name", (ident, parts.origin))), None
+        )
+        facts["queue"] = self._queue_row(ident, fp)
+        facts["settings"] = self.settings()
+        return facts
+
+    def _queue_row(self, ident: int, fp: int) -> dict[str, Any] | None:
+        for (order,) in self._rows("seen_order", (ident, fp)):
+            for row in self._rows("queue_row", (ident, order, fp)):
+                ahead = self._value("queue_ahead", (ident, order, COUNT_LIMIT))
+                return {**dict(row), "ahead": ahead, "waits_until_ms": waits_until(order)}
+        return None
+
+    def exclusions(self) -> tuple[int, list[str]]:
+        version = int(self.settings().get("rules_version", 0))
+        return version, [row["line"] for row in self._rows("exclusions")]
+
+    def add_exclusions(self, lines: list[str]) -> int:
+        """Add exclusions to a crawl; its engines hear of them within a second."""
+        version = self.exclusions()[0] + 1
+
+        def write(db: sqlite3.Connection) -> None:
+            db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
+            db.execute(SQL["setting_put"], ("rules_version", str(version)))
+
+        self._write(write)
+        return len(self.exclusions()[1])
+
+    def request_stop(self) -> None:
+        self._write(lambda db: db.execute(SQL["setting_put"], ("stop", "1")))
+
+    def _write(self, action: Any) -> None:
+        db = connect(self.path)
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            action(db)
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise mapped(error) from error
+        finally:
+            db.close()
+
+    def committed_segments(self) -> dict[tuple[str, int], int]:
+        return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
+
+    def close(self) -> None:
+        self.db.close()
+
+
+def _engine(row: sqlite3.Row) -> dict[str, Any]:
+    engine = dict(row)
+    engine.update(orjson.loads(engine.pop("stats")) | engine)
+    engine["alive"] = not engine.pop("dead")
+    return engine
+
+
+def _total(engines: list[dict[str, Any]], key: str) -> int:
+    return sum(int(each.get(key, 0)) for each in engines)
+
+
+def _tally(engines: list[dict[str, Any]], key: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for each in engines:
+        for name, count in each.get(key, {}).items():
+            counts[name] = counts.get(name, 0) + count
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def _page(row: sqlite3.Row) -> PageRow:
+    values = dict(row)
+    values.pop("id")
+    return PageRow(order=-1, **values)

@@ -1,0 +1,50 @@
+"""The states of a domain and of a URL, on one screen. Pure.
+
+A domain is in exactly one state, told by `domains.lease_owner`:
+
+    state    lease_owner  leaves it by
+    idle     -1           a URL is added               -> ready   (wake)
+    ready     0           its time comes, an engine    -> leased  (lease)
+    leased   >0           the engine gives it back     -> ready | idle   (release)
+                          the engine is dead           -> ready, one delay later   (rescue)
+
+A URL that is in scope is in exactly one state:
+
+    state    seen  queue  pages   leaves it by
+    queued   yes   yes    no      a response or a final failure -> done   (commit)
+                                  a cap or an exclusion         -> forgotten, counted
+    done     yes   no     yes     (final)
+
+The queue of a domain is read in `ord` order. The low lane holds URLs by depth, then by the time
+they were found; the waiting lane holds URLs that may not be tried before a certain time, ordered
+by that time, so that a waiting retry never blocks its domain's other URLs.
+"""
+
+IDLE = -1
+READY = 0
+
+DEPTH_SHIFT = 42  # milliseconds since 1970 fit into 42 bits until the year 2109
+WAITING = 1 << 61
+MAX_DEPTH = 1 << 16
+
+
+def found_order(depth: int, now_ms: int) -> int:
+    """The place of a URL in its domain's queue: breadth first, then first found."""
+    return (min(depth, MAX_DEPTH) << DEPTH_SHIFT) | now_ms
+
+
+def waiting_order(until_ms: int) -> int:
+    """The place of a URL that waits until that moment."""
+    return WAITING + until_ms
+
+
+def waits_until(order: int) -> int:
+    """The moment a queued URL waits for; 0 for one that doesn't wait."""
+    return order - WAITING if order >= WAITING else 0
+
+
+def domain_ready_ms(polite_ms: int, head_order: int | None) -> int | None:
+    """When a domain with this first queue row may be visited; None if its queue is empty."""
+    if head_order is None:
+        return None
+    return max(polite_ms, waits_until(head_order))

@@ -1,0 +1,275 @@
+"""From what a visit brought to what is kept: pages, text rows, WARC records and links. Pure.
+
+Owns the outcome of a page and which of its links go to the frontier. It knows nothing of sockets,
+files or time; what it makes is put into a `Batch`, which the store thread writes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from lycosa import sitemaps
+from lycosa.archive.text import text_row
+from lycosa.archive.warc import response_records
+from lycosa.decode import decode
+from lycosa.dedup import content_hash
+from lycosa.frontier import Batch, Purge
+from lycosa.metrics import Stats
+from lycosa.parse import Parsed, parse
+from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated
+from lycosa.scheduler import Held
+from lycosa.scope import Scope
+from lycosa.urls import LinkResolver, canonical, domain_id, domain_of, fingerprint, host_of
+from lycosa.visit import Result
+
+TITLE_CHARS = 300  # of a title in the pages table; the text row has all of it
+TYPE_CHARS = 100
+SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestRules:
+    """What harvesting must know of the settings."""
+
+    max_decoded: int = 10 << 20  # bytes
+    obey_nofollow: bool = True
+    max_pages_per_domain: int = 0
+    max_queued_per_domain: int = 10_000
+    keep_warc: bool = False
+
+
+class SentLinks:
+    """Fingerprints of links that were lately sent to the store: most links of a page repeat.
+
+    One slot per fingerprint, the newer one wins: forgetting costs a look-up in the store, no more.
+    """
+
+    def __init__(self, slots: int = SENT_LINKS) -> None:
+        self._mask = slots - 1
+        self._slots = array("q", bytes(8 * slots))
+
+    def first_time(self, fp: int) -> bool:
+        """Whether it was not sent lately; from now on it was."""
+        at = fp & self._mask
+        if self._slots[at] == fp:
+            return False
+        self._slots[at] = fp
+        return True
+
+    def clear(self) -> None:
+        """What was sent is lost: everything may have to be sent again."""
+        self._slots = array("q", bytes(8 * (self._mask + 1)))
+
+
+class Harvest:
+    """Turns visit results into batches."""
+
+    def __init__(
+        self,
+        rules: HarvestRules,
+        scope: Scope,
+        request_head: Callable[[Request], bytes],
+        record_ids: Iterator[str],
+    ) -> None:
+        self.rules = rules
+        self.scope = scope
+        self.sent = SentLinks()
+        self._resolver = LinkResolver()
+        self._request_head = request_head
+        self._ids = record_ids
+
+    def take(self, result: Result, batch: Batch, stats: Stats, to_ms: float) -> None:
+        """Everything that came of one visit."""
+        now_ms = int(result.ended * 1000 + to_ms)
+        held = result.held
+        stats.requests += result.requests
+        stats.robots_fetched += result.robots_fetched
+        for url, target, response in result.moved:
+            self._moved(held, url, target, response, batch, stats, now_ms)
+        for url, reason, status in result.failed:
+            self._count_page(held, status, stats, reason)
+            batch.pages.append(_row(held, url, now_ms, status, reason))
+        for target, depth, flags in result.found:
+            self._found(held, target, depth, flags, batch, stats)
+        if result.page is not None:
+            self._page(held, *result.page, batch, stats, now_ms)
+        self._cap(held, batch)
+
+    def _moved(
+        self,
+        held: Held,
+        url: QueuedUrl,
+        target: str,
+        response: Response | None,
+        batch: Batch,
+        stats: Stats,
+        now_ms: int,
+    ) -> None:
+        """A redirect, or a bare domain that does not speak https."""
+        outcome, status = ("redirect", response.status) if response else ("no-https", 0)
+        row = _row(held, url, now_ms, status, outcome)
+        row.redirect = target
+        if response is not None:
+            self._keep_warc(row, response)
+        self._count_page(held, status, stats, outcome)
+        batch.pages.append(row)
+
+    def _count_page(self, held: Held, status: int, stats: Stats, outcome: str) -> None:
+        held.queued = max(0, held.queued - 1)
+        stats.outcomes[outcome] = stats.outcomes.get(outcome, 0) + 1
+        if status:
+            held.pages += 1
+            stats.pages += 1
+
+    def _cap(self, held: Held, batch: Batch) -> None:
+        if 0 < self.rules.max_pages_per_domain <= held.pages and (held.run or held.queued):
+            held.run.clear()
+            held.queued = 0
+            batch.purges.append(Purge(held.id, "", "page-cap", forget=True))
+
+    # -- a page -------------------------------------------------------------------------------
+
+    def _page(
+        self,
+        held: Held,
+        url: QueuedUrl,
+        response: Response,
+        batch: Batch,
+        stats: Stats,
+        now_ms: int,
+    ) -> None:
+        status = response.status
+        row = _row(held, url, now_ms, status, "ok" if 200 <= status < 300 else f"http-{status}")
+        row.content_type = response.header(b"content-type")[:TYPE_CHARS]
+        row.wire_bytes = len(response.body)
+        stats.bytes += row.wire_bytes
+        self._keep_warc(row, response)
+        if response.truncated == Truncated.TYPE:
+            row.outcome = "not-text"
+        elif row.outcome == "ok":
+            self._content(held, url, response, row, batch, stats)
+        self._count_page(held, status, stats, row.outcome)
+        stats.ok += row.outcome == "ok"
+        batch.pages.append(row)
+
+    def _keep_warc(self, row: PageRow, response: Response) -> None:
+        if self.rules.keep_warc:
+            head = self._request_head(response.request)
+            row.warc = response_records(response, head, row.fetched_ms, self._ids)
+
+    def _content(
+        self,
+        held: Held,
+        url: QueuedUrl,
+        response: Response,
+        row: PageRow,
+        batch: Batch,
+        stats: Stats,
+    ) -> None:
+        encoding = response.header(b"content-encoding")
+        body, _, problem = decode(response.body, encoding, self.rules.max_decoded)
+        if problem and not body:
+            row.outcome = "undecodable"
+            return
+        if url.flags & Flag.SITEMAP:
+            row.outcome = "sitemap"
+            self._links(held, sitemaps.parse(body).urls, url.url, 0, batch, stats)
+            return
+        parsed = parse(
+            body, response.header(b"content-type"), obey_nofollow=self.rules.obey_nofollow
+        )
+        _obey_header(parsed, response.header(b"x-robots-tag"))
+        row.title = parsed.title[:TITLE_CHARS]
+        if parsed.noindex:
+            row.outcome = "noindex"
+        else:
+            self._keep_text(url, parsed, row)
+        if not (parsed.nofollow and self.rules.obey_nofollow):
+            base = canonical(parsed.base, url.url) if parsed.base else None
+            self._links(held, parsed.links, base or url.url, url.depth + 1, batch, stats)
+        if parsed.links_dropped:
+            _count(stats.drops, "links-per-page", parsed.links_dropped)
+
+    def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow) -> None:
+        row.text_chars = len(parsed.text)
+        row.content_hash = content_hash(parsed.text)
+        row.text_row = text_row(
+            row.url,
+            row.fetched_ms,
+            row.status,
+            parsed.title,
+            parsed.lang,
+            parsed.text,
+            depth=row.depth,
+            content_type=row.content_type,
+            charset=parsed.charset,
+            content_hash=row.content_hash,
+        )
+
+    # -- links --------------------------------------------------------------------------------
+
+    def _links(
+        self,
+        held: Held,
+        hrefs: list[str],
+        base: str,
+        depth: int,
+        batch: Batch,
+        stats: Stats,
+    ) -> None:
+        """The links of a page that are in scope and were not sent to the store lately."""
+        first_time, links, refuses = self.sent.first_time, batch.links, self.scope.refuses
+        own, full = held.id, self._full(held)
+        for ident, fp, url, domain in self._resolver.resolve(hrefs, base):
+            inside = ident == own
+            # Whether another domain is seeded, only the store knows.
+            reason = refuses(url, host_of(url), domain, depth, held.seeded or not inside)
+            if not reason and inside:
+                reason = full
+            if reason:
+                _count(stats.drops, reason, 1)
+            elif first_time(fp):
+                links.append((ident, fp, url, depth, domain, 0))
+
+    def _full(self, held: Held) -> str:
+        """Why the domain takes no more URLs of its own, '' if it does."""
+        if 0 < self.rules.max_pages_per_domain <= held.pages:
+            return "page-cap"
+        return "queue-cap" if held.queued >= self.rules.max_queued_per_domain else ""
+
+    def _found(
+        self, held: Held, url: str, depth: int, flags: int, batch: Batch, stats: Stats
+    ) -> None:
+        """One URL met on the way: a redirect's target, a sitemap."""
+        host = host_of(url)
+        domain = domain_of(host)
+        if flags & Flag.SITEMAP and domain != held.name:
+            return  # a sitemap speaks for its own site only
+        reason = self.scope.refuses(url, host, domain, depth, held.seeded or domain != held.name)
+        if reason:
+            _count(stats.drops, reason, 1)
+        else:
+            batch.links.append((domain_id(domain), fingerprint(url), url, depth, domain, flags))
+
+
+def _row(held: Held, url: QueuedUrl, now_ms: int, status: int, outcome: str) -> PageRow:
+    return PageRow(held.id, url.fp, url.url, url.order, url.depth, now_ms, status, outcome)
+
+
+def _obey_header(parsed: Parsed, header: str) -> None:
+    """X-Robots-Tag says what <meta name=robots> says; a rule for another agent is not for us."""
+    if not header:
+        return
+    for part in header.lower().split(","):
+        agent, colon, rule = part.rpartition(":")
+        if colon and agent.strip() != "lycosa":
+            continue
+        rule = rule.strip()
+        parsed.noindex |= rule in ("noindex", "none")
+        parsed.nofollow |= rule in ("nofollow", "none")
+
+
+def _count(tally: dict[str, int], reason: str, number: int) -> None:
+    tally[reason] = tally.get(reason, 0) + number

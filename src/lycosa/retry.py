@@ -1,0 +1,38 @@
+"""Whether and when to try again what failed. Pure.
+
+Failures of a host (DNS, connect, TLS) and of its robots.txt count against the origin: a dead host
+with 10,000 URLs must not take 170 days. Failures of one response count against its URL.
+"""
+
+from __future__ import annotations
+
+from lycosa.politeness import WAITS
+from lycosa.records import Failure
+
+RETRIED = frozenset({Failure.FIRST_BYTE, Failure.TIMEOUT, Failure.RESET})
+NXDOMAIN_TRIES = 1  # retries of a name that does not exist
+DEAD_FOR = 86_400.0  # seconds in which the URLs of an origin that was given up fail at once
+POISON = 2  # engines that died while parsing one page
+
+
+def origin_wait(failures: int, failure: str, delay: float) -> float | None:
+    """Seconds to wait after an origin's `failures`-th failure in a row (from 0); None: give up."""
+    if failure == Failure.PRIVATE:
+        return None
+    tries = NXDOMAIN_TRIES if failure == Failure.NXDOMAIN else len(WAITS)
+    return delay * WAITS[failures] if failures < tries else None
+
+
+def url_wait(attempts: int, failure: str, delay: float) -> float | None:
+    """Seconds to wait after a URL's `attempts`-th failure (from 0); None: it failed for good."""
+    if failure == Failure.LOCAL:
+        return delay  # our own shortage: it costs the URL nothing
+    if failure not in RETRIED or attempts >= len(WAITS):
+        return None
+    return delay * WAITS[attempts]
+
+
+def origin_outcome(failure: str) -> str:
+    """What the URLs of an origin that was given up are recorded as."""
+    named = failure in Failure.HOST or failure == Failure.PRIVATE
+    return failure if named else "robots-unreachable"

@@ -1,0 +1,216 @@
+"""Which domain an engine visits next, and which it keeps. Pure: events and `now` in, values out.
+
+Holds the leased domains in two places: those whose time has come, in the order it came, and a
+heap of the others by the time they are ready. A domain is in exactly one place: ready, waiting,
+visited, dry (its run of URLs is empty: it needs a refill), or leaving (to be released by the next
+commit). It knows nothing of HTTP, of the store, or of what a visit does.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lycosa.frontier import Release
+from lycosa.records import Lease, Origin, QueuedUrl
+from lycosa.robots import Rules
+
+KEEP = 1.25  # domains held, as a multiple of rate x delay
+RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
+LEASE_STEP = 1000  # domains asked for at once: engines that start together share what there is
+HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
+
+
+@dataclass(slots=True)
+class KnownOrigin:
+    """An origin of a held domain, with its rules parsed at most once."""
+
+    record: Origin
+    parsed: Rules | None = None
+
+    def rules(self) -> Rules:
+        if self.parsed is None:
+            self.parsed = Rules.load(self.record.rules)
+        return self.parsed
+
+
+@dataclass(slots=True)
+class Held:
+    """A leased domain."""
+
+    id: int
+    name: str
+    seeded: bool
+    delay: float  # seconds, at least the crawl's
+    failures: int  # 429 and 503 in a row
+    pages: int
+    queued: int  # estimate
+    ready: float  # engine clock
+    run: deque[QueuedUrl]
+    origins: dict[str, KnownOrigin]
+    recent: dict[int, None] = field(default_factory=dict)
+    noted_ms: int = 0  # the delay of its own that the ledger knows of; -1: it may know of one
+    has_turn: bool = False  # the next turn of its address is reserved for it
+
+    def remember(self, fp: int) -> None:
+        """This URL is done."""
+        self.recent[fp] = None
+        if len(self.recent) > RECENT:
+            del self.recent[next(iter(self.recent))]
+
+    def heavy(self) -> bool:
+        return sum(len(known.record.rules) for known in self.origins.values()) > HEAVY
+
+
+class Scheduler:
+    """The leased domains of one engine."""
+
+    def __init__(self, delay: float, workers: int) -> None:
+        self.delay = delay
+        self.workers = workers
+        self.held: dict[int, Held] = {}
+        self.visiting = 0
+        self.pressing = False  # other domains are ready in the store and wait for an engine
+        self.rate = 0.0  # visits per second, smoothed
+        self._ready: deque[Held] = deque()
+        self._waiting: list[tuple[float, int, Held]] = []
+        self._dry: dict[int, Held] = {}
+        self._leaving: list[Held] = []
+
+    # -- coming in ----------------------------------------------------------------------------
+
+    def add(self, leases: Iterable[Lease], asked: int, now: float, now_ms: int) -> None:
+        """Leases that the store granted; `asked` is how many it could have."""
+        count = 0
+        for lease in leases:
+            count += 1
+            self._place(self._hold(lease, now, now_ms))
+        self.pressing = 0 < asked <= count
+
+    def _hold(self, lease: Lease, now: float, now_ms: int) -> Held:
+        held = Held(
+            id=lease.domain_id,
+            name=lease.name,
+            seeded=lease.seeded,
+            delay=max(self.delay, lease.delay_ms / 1000),
+            failures=lease.failures,
+            pages=lease.pages,
+            queued=lease.queued,
+            ready=now + max(0, lease.ready_ms - now_ms) / 1000,
+            run=deque(lease.urls),
+            origins={origin.origin: KnownOrigin(origin) for origin in lease.origins},
+            noted_ms=-1 if lease.failures else lease.delay_ms,
+        )
+        self.held[held.id] = held
+        return held
+
+    def refilled(self, runs: dict[int, list[QueuedUrl]]) -> None:
+        """More URLs of domains that were dry; those that got none leave."""
+        for ident, urls in runs.items():
+            held = self._dry.pop(ident, None)
+            if held is not None:
+                held.run.extend(urls)
+                self._place(held) if urls else self._leaving.append(held)
+
+    def _place(self, held: Held) -> None:
+        if held.run:
+            heapq.heappush(self._waiting, (held.ready, held.id, held))
+        else:
+            self._dry[held.id] = held
+
+    # -- visits -------------------------------------------------------------------------------
+
+    def next(self, now: float) -> Held | None:
+        """A domain whose time has come, now being visited; None if there is none."""
+        self._ripen(now)
+        if not self._ready:
+            return None
+        self.visiting += 1
+        return self._ready.popleft()
+
+    def _ripen(self, now: float) -> None:
+        waiting, ready = self._waiting, self._ready
+        while waiting and waiting[0][0] <= now:
+            ready.append(heapq.heappop(waiting)[2])
+
+    def put_back(self, held: Held, ready: float) -> None:
+        """It was not visited after all (its address is busy): not before `ready`."""
+        self.visiting -= 1
+        held.ready = ready
+        self._place(held)
+
+    def visited(self, held: Held, now: float, ready: float) -> None:
+        """A visit ended; the domain may be visited again at `ready`."""
+        self.visiting -= 1
+        held.ready = ready
+        if self._keeps(held, now):
+            self._place(held)
+        else:
+            self._leaving.append(held)
+
+    def _keeps(self, held: Held, now: float) -> bool:
+        """Keep a domain unless others have waited longer, it waits long, or we hold too many."""
+        if self.pressing or held.heavy() or held.ready - now > 2 * self.delay + 1:
+            return False
+        return len(self.held) <= self.rate * self.delay * KEEP + 2 * self.workers
+
+    # -- talking to the store -----------------------------------------------------------------
+
+    def wanted(self, now: float) -> int:
+        """How many more domains could be visited until the store is asked again."""
+        self._ripen(now)
+        free = self.workers - self.visiting
+        target = free + self.rate
+        return max(0, min(LEASE_STEP, round(target) - len(self._ready)))
+
+    def starving(self, now: float) -> bool:
+        """Whether a free slot has nothing to do."""
+        self._ripen(now)
+        return not self._ready and self.visiting < self.workers
+
+    def thirsty(self) -> list[int]:
+        """Domains that need a refill once what happened to them is committed."""
+        return list(self._dry)
+
+    def leaving(self, to_ms: float) -> list[Release]:
+        """The domains to give back with the next commit. `to_ms`: store clock - engine clock."""
+        released = [self._release(held, to_ms) for held in self._leaving]
+        self._leaving = []
+        return released
+
+    def _release(self, held: Held, to_ms: float) -> Release:
+        del self.held[held.id]
+        # Rounded up: a millisecond early would break the delay.
+        polite_ms = int(held.ready * 1000 + to_ms) + 1
+        return Release(held.id, polite_ms, held.failures, held.pages, held.queued)
+
+    def give_up_all(self) -> None:
+        """Everything that is not being visited leaves: the engine stops."""
+        for held in [*self._ready, *(entry[2] for entry in self._waiting), *self._dry.values()]:
+            self._leaving.append(held)
+        self._ready.clear()
+        self._waiting.clear()
+        self._dry.clear()
+
+    def drop_all(self) -> None:
+        """The leases are lost: nothing held may be used any more."""
+        self.held.clear()
+        self._leaving.clear()
+        self._ready.clear()
+        self._waiting.clear()
+        self._dry.clear()
+        self.visiting = 0
+
+    def next_time(self) -> float | None:
+        """When a waiting domain is ready next; None if none waits."""
+        return self._waiting[0][0] if self._waiting else None
+
+    @property
+    def ready_count(self) -> int:
+        return len(self._ready)
+
+    @property
+    def has_leaving(self) -> bool:
+        return bool(self._leaving)

@@ -1,0 +1,112 @@
+"""Loads the copied seed files into the frontier, in chunks, beside the running crawl.
+
+Each chunk and the place it ends at are one transaction: a kill at any moment loses no seed and
+adds none twice.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from lycosa.datadir import SEEDS
+from lycosa.errors import LycosaError
+from lycosa.frontier import Link
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.log import get_logger
+from lycosa.seeds import BadSeed, Seed, open_seeds, read
+from lycosa.urls import domain_id, fingerprint
+
+CHUNK = 20_000
+FIRST_CHUNK = 2_000  # the first fetch should not wait for the rest
+NAMED_BAD = 20  # bad lines that are named one by one; the others are counted
+
+log = get_logger("seeds")
+
+
+class Loader:
+    """Loads what is not loaded yet. `start` runs it on a thread of its own."""
+
+    def __init__(self, root: Path, connect: Callable[[], SqliteFrontier]) -> None:
+        self._root = root
+        self._connect = connect
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self.some = threading.Event()  # something is loaded
+        self.done = threading.Event()
+        self.error: Exception | None = None
+        self.loaded = 0
+        self.bad = 0
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="seeds", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the chunk under way; the rest is loaded at the next start."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            frontier = self._connect()
+            try:
+                self.load(frontier)
+            finally:
+                frontier.close()
+        except (LycosaError, OSError) as error:
+            self.error = error
+        finally:
+            self.some.set()
+
+    def load(self, frontier: SqliteFrontier) -> None:
+        """Every file from where its loading ended."""
+        first = True
+        names = sorted(path.name for path in (self._root / SEEDS).iterdir())
+        for name in names:
+            at = int(frontier.setting(f"seeds:{name}") or 0)
+            rank = int(frontier.setting("seeds:rank") or 0)
+            for chunk, end in self._chunks(name, at, first):
+                rank += len(chunk)
+                progress = {f"seeds:{name}": end, "seeds:rank": rank}
+                frontier.add(chunk, seeds_done=progress, rank=rank - len(chunk))
+                self.loaded += len(chunk)
+                first = False
+                self.some.set()
+                if self._stop.is_set():
+                    return
+        frontier.put_settings({"seeds_loaded": 1})
+        if self.bad:
+            log.warning("some seed lines were no domain or URL and were left out", lines=self.bad)
+        self.done.set()
+
+    def _chunks(self, name: str, at: int, first: bool) -> Iterator[tuple[list[Link], int]]:
+        """Lists of links with the number of the line each ends at."""
+        with open_seeds(str(self._root / SEEDS / name)) as lines:
+            entries = read(islice(lines, at, None), at + 1)
+            size = FIRST_CHUNK if first else CHUNK
+            while taken := list(islice(entries, size)):
+                yield list(self._links(taken)), taken[-1].line
+                size = CHUNK
+
+    def _links(self, entries: list[Seed | BadSeed]) -> Iterator[Link]:
+        for entry in entries:
+            if isinstance(entry, Seed):
+                yield _link(entry)
+                continue
+            self.bad += 1
+            if self.bad <= NAMED_BAD:
+                log.warning(f"seed line {entry.line} left out: {entry.why}", text=entry.text[:80])
+
+
+def _link(seed: Seed) -> Link:
+    return (domain_id(seed.domain), fingerprint(seed.url), seed.url, 0, seed.domain, seed.flags)
+
+
+def any_good(source: str) -> bool:
+    """Whether a seed file has at least one usable line."""
+    with open_seeds(source) as lines:
+        return any(isinstance(entry, Seed) for entry in read(lines))

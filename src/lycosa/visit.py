@@ -1,0 +1,410 @@
+"""One visit of a domain: robots.txt where it is not known, one page, redirects inside the domain.
+
+Owns the rules P3 and the order of requests inside a visit. A generator: it yields `Request`s, is
+sent `Response`s, and leaves everything that came of it in `result`. It opens no connection, reads
+no clock (the responses carry their times), and does not look into page bodies.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+from lycosa import politeness, retry, robots
+from lycosa.decode import decode
+from lycosa.records import Failure, Flag, Kind, Origin, QueuedUrl, Request, Response
+from lycosa.scheduler import Held, KnownOrigin
+from lycosa.scope import Scope
+from lycosa.urls import Parts, canonical, domain_of, fingerprint, split
+
+MAX_REDIRECTS = 5
+ROBOTS_TTL_MS = 24 * 3600 * 1000
+ROBOTS_BYTES = 500 << 10
+EXCLUDED = "excluded"
+FOUND = -1  # order of a URL that was met on the way and may not be queued
+
+Steps = Generator[Request, Response, None]
+
+# What makes a bare-domain seed try http: the host is there, but does not speak https.
+_NO_HTTPS = frozenset(
+    {
+        Failure.CONNECT,
+        Failure.CONNECT_TIMEOUT,
+        Failure.TLS,
+        Failure.FIRST_BYTE,
+        Failure.TIMEOUT,
+        Failure.RESET,
+        Failure.PROTOCOL,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRules:
+    """What a visit must know of the settings."""
+
+    delay: float
+    timeout: float = 90.0  # seconds for the whole visit
+    max_hosts: int = 100  # origins of one domain that are known at a time
+    sitemaps: bool = False
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of a visit."""
+
+    held: Held
+    started: float
+    ended: float
+    requests: int = 0
+    address: str = ""
+    outcome: str = "nothing"
+    stopped: bool = False  # we cut it off ourselves
+    page: tuple[QueuedUrl, Response] | None = None
+    moved: list[tuple[QueuedUrl, str, Response | None]] = field(default_factory=list)
+    failed: list[tuple[QueuedUrl, str, int]] = field(default_factory=list)  # reason, status
+    deferred: list[tuple[QueuedUrl, int, int]] = field(default_factory=list)  # until, attempts
+    dropped: list[tuple[QueuedUrl, str]] = field(default_factory=list)
+    found: list[tuple[str, int, int]] = field(default_factory=list)  # url, depth, flags
+    origins: dict[str, Origin] = field(default_factory=dict)
+    purges: list[tuple[str, str]] = field(default_factory=list)  # origin ('': all), outcome
+    pause: float = 0.0  # seconds until the next visit, beyond the delay
+    learnt_delay: float = 0.0
+    robots_fetched: int = 0
+
+
+class Visit:
+    """A visit in progress. `to_ms` turns the engine's clock into the store's."""
+
+    __slots__ = ("_hops", "_seen", "_steps", "deadline", "held", "now", "result", "rules", "scope",
+                 "to_ms")  # fmt: skip
+
+    def __init__(
+        self, held: Held, rules: VisitRules, scope: Scope, now: float, to_ms: float
+    ) -> None:
+        self.held = held
+        self.rules = rules
+        self.scope = scope
+        self.now = now
+        self.to_ms = to_ms
+        self.deadline = now + rules.timeout
+        self.result = Result(held, now, now)
+        self._hops = 0
+        self._seen: set[int] = set()
+        self._steps = self._run()
+
+    def begin(self) -> Request | None:
+        """The first request; None if the visit needs none."""
+        return next(self._steps, None)
+
+    def resume(self, response: Response) -> Request | None:
+        """The next request after a response; None when the visit is over."""
+        self.now = self.result.ended = response.ended
+        if response.address:
+            self.result.address = response.address
+        try:
+            return self._steps.send(response)
+        except StopIteration:
+            return None
+
+    @property
+    def now_ms(self) -> int:
+        return int(self.now * 1000 + self.to_ms)
+
+    # -- the visit ----------------------------------------------------------------------------
+
+    def _run(self) -> Steps:
+        """URLs that need no request are settled on the way; the first page ends the visit."""
+        if self.scope.excluded_domain(self.held.name):
+            self.held.run.clear()
+            self.result.purges.append(("", EXCLUDED))
+        while (url := self._choose()) is not None:
+            over = yield from self._attempt(url)
+            if over:
+                return
+
+    def _choose(self) -> QueuedUrl | None:
+        """The next URL of the run that may be tried now."""
+        run: deque[QueuedUrl] = self.held.run
+        while run:
+            url = run.popleft()
+            parts = split(url.url)
+            if (url.flags // Flag.KILL) >= retry.POISON:
+                self._fail(url, "poison")
+            elif reason := self._refused(url, parts):
+                self.result.dropped.append((url, reason))
+            elif not self._origin_blocks(url, parts.origin):
+                return url
+        return None
+
+    def _refused(self, url: QueuedUrl, parts: Parts) -> str:
+        held = self.held
+        if parts.origin not in held.origins and len(held.origins) >= self.rules.max_hosts:
+            return "host-cap"
+        return self.scope.refuses(url.url, parts.host, held.name, url.depth, held.seeded)
+
+    def _origin_blocks(self, url: QueuedUrl, origin: str) -> bool:
+        """Settle a URL whose origin was given up, or has to wait, without a request."""
+        known = self.held.origins.get(origin)
+        if known is None or known.record.retry_ms <= self.now_ms:
+            return False
+        if known.record.reason:
+            self._fail(url, known.record.reason)
+        else:
+            self._wait(url, known.record.retry_ms, url.attempts)
+        return True
+
+    def _attempt(self, url: QueuedUrl) -> Generator[Request, Response, bool]:
+        """Try one URL and what it redirects to; True when the visit is over."""
+        current: QueuedUrl | None = url
+        while current is not None:
+            parts = split(current.url)
+            self._seen.add(current.fp)
+            rules, failure = yield from self._robots(parts, follow_up=True)
+            if rules is None:
+                current = self._no_robots(current, parts, failure)
+                if current is None:
+                    return self.result.requests > 0 or self.result.stopped
+                continue
+            if not rules.allows(parts.target):
+                self._fail(current, "robots")
+                return self._hops > 0
+            response = yield self._request(current.url, parts, _kind(current))
+            current = self._answer(current, parts, response)
+        return True
+
+    def _no_robots(self, url: QueuedUrl, parts: Parts, failure: str) -> QueuedUrl | None:
+        """robots.txt could not be had: another URL to try now, or the wait of this one."""
+        if failure == Failure.STOPPED:
+            self._stop(url)
+            return None
+        if url.flags & Flag.BARE and parts.https and failure in _NO_HTTPS:
+            self.result.origins.pop(parts.origin, None)
+            self.held.origins.pop(parts.origin, None)
+            self.result.purges = [each for each in self.result.purges if each[0] != parts.origin]
+            return self._step_to(url, f"http://{url.url[8:]}", None)
+        self.result.outcome = failure or "robots-unreachable"
+        if failure == Failure.LOCAL:
+            self._wait(url, self.now_ms + round(self.rules.delay * 1000), url.attempts)
+        else:
+            self._origin_blocks(url, parts.origin)
+        return None
+
+    def _answer(self, url: QueuedUrl, parts: Parts, response: Response) -> QueuedUrl | None:
+        """What a page's response means; the URL to go on with after a redirect in the domain."""
+        result = self.result
+        result.outcome = response.failure or "fetched"
+        if response.failure:
+            self._failed(url, parts, response)
+        elif response.status in politeness.BUSY:
+            self._busy(url, response)
+        else:
+            self._alive(parts)
+            location = response.header(b"location") if 300 <= response.status < 400 else ""
+            if location:
+                return self._redirect(url, location, response)
+            result.page = (url, response)
+            self.held.remember(url.fp)
+        return None
+
+    def _alive(self, parts: Parts) -> None:
+        """The origin answered: its failures, and the domain's, are forgotten."""
+        self.held.failures = 0
+        known = self.held.origins.get(parts.origin)
+        if known is not None and known.record.failures:
+            known.record.failures = known.record.retry_ms = 0
+            self.result.origins[parts.origin] = known.record
+
+    # -- redirects ----------------------------------------------------------------------------
+
+    def _redirect(self, url: QueuedUrl, location: str, response: Response) -> QueuedUrl | None:
+        target = canonical(_as_url(location), url.url)
+        if target is None:
+            self._fail(url, "bad-redirect", response.status)
+            return None
+        fp = fingerprint(target)
+        if fp in self._seen:
+            self._fail(url, "redirect-loop", response.status)
+            return None
+        if domain_of(split(target).host) != self.held.name:
+            self._move(url, target, response)
+            self.result.found.append((target, url.depth, 0))
+            return None
+        if self._hops >= MAX_REDIRECTS:
+            self._fail(url, "too-many-redirects", response.status)
+            return None
+        return self._step_to(url, target, response)
+
+    def _step_to(self, url: QueuedUrl, target: str, response: Response | None) -> QueuedUrl | None:
+        """Record that `url` leads to `target` in the same domain, and go there now if we may."""
+        self._hops += 1
+        self._move(url, target, response)
+        step = self._queued(fingerprint(target)) or QueuedUrl(
+            fingerprint(target), target, url.depth, FOUND
+        )
+        parts = split(step.url)
+        if step.fp in self.held.recent:
+            return None
+        reason = self._refused(step, parts)
+        if reason:
+            self.result.dropped.append((step, reason))
+            return None
+        return None if self._origin_blocks(step, parts.origin) else step
+
+    def _move(self, url: QueuedUrl, target: str, response: Response | None) -> None:
+        self.result.moved.append((url, target, response))
+        self.held.remember(url.fp)
+
+    def _queued(self, fp: int) -> QueuedUrl | None:
+        """The URL with this fingerprint, taken out of the run."""
+        for url in self.held.run:
+            if url.fp == fp:
+                self.held.run.remove(url)
+                return url
+        return None
+
+    # -- robots.txt ---------------------------------------------------------------------------
+
+    def _robots(
+        self, parts: Parts, follow_up: bool
+    ) -> Generator[Request, Response, tuple[robots.Rules | None, str]]:
+        """The rules of an origin, fetched if need be; or None and why not."""
+        known = self.held.origins.get(parts.origin)
+        if known is not None and self._fresh(known.record):
+            return known.rules(), ""
+        response = yield from self._fetch_robots(parts, follow_up)
+        if response.failure == Failure.STOPPED or response.failure == Failure.LOCAL:
+            return None, response.failure
+        rules = _rules_of(response)
+        if rules is None:
+            self._origin_failed(parts.origin, response)
+            return None, response.failure or "robots-unreachable"
+        self._learn(parts.origin, rules, response.status)
+        return rules, ""
+
+    def _fresh(self, origin: Origin) -> bool:
+        return origin.fetched_ms > 0 and origin.fetched_ms + ROBOTS_TTL_MS > self.now_ms
+
+    def _fetch_robots(
+        self, parts: Parts, follow_up: bool
+    ) -> Generator[Request, Response, Response]:
+        """robots.txt with its redirects: out of the domain too, as RFC 9309 asks."""
+        url = f"{parts.origin}/robots.txt"
+        for _ in range(MAX_REDIRECTS + 1):
+            where = split(url)
+            shared = domain_of(where.host) != self.held.name
+            request = self._request(url, where, Kind.ROBOTS)
+            request.shared = shared
+            request.keep_alive = follow_up and where.origin == parts.origin
+            response = yield request
+            self.result.robots_fetched += 1
+            location = response.header(b"location") if 300 <= response.status < 400 else ""
+            target = canonical(_as_url(location), url) if location else None
+            if response.failure or target is None:
+                return response
+            url = target
+        return response
+
+    def _learn(self, origin: str, rules: robots.Rules, status: int) -> None:
+        record = Origin(origin, fetched_ms=self.now_ms, status=status, rules=rules.dump())
+        self.held.origins[origin] = KnownOrigin(record, rules)
+        self.result.origins[origin] = record
+        delay = politeness.domain_delay(self.rules.delay, rules.crawl_delay)
+        if delay > self.held.delay:
+            self.held.delay = self.result.learnt_delay = delay
+        if self.rules.sitemaps:
+            self.result.found += [(url, 0, int(Flag.SITEMAP)) for url in rules.sitemaps]
+
+    # -- failures -----------------------------------------------------------------------------
+
+    def _origin_failed(self, origin: str, response: Response) -> None:
+        """One more failure of an origin in a row: it waits, or is given up."""
+        known = self.held.origins.get(origin)
+        record = known.record if known is not None else Origin(origin)
+        self.held.origins[origin] = known or KnownOrigin(record)
+        wait = retry.origin_wait(record.failures, response.failure, self.rules.delay)
+        asked = politeness.retry_after(response.header(b"retry-after"), self.now_ms)
+        record.failures += 1
+        if wait is None:
+            record.reason = retry.origin_outcome(response.failure)
+            record.retry_ms = self.now_ms + round(retry.DEAD_FOR * 1000)
+            record.failures = 0
+            self.result.purges.append((origin, record.reason))
+        else:
+            wait = max(wait, min(asked or 0.0, politeness.DAY))
+            record.reason = ""
+            record.retry_ms = self.now_ms + round(wait * 1000)
+        self.result.origins[origin] = record
+
+    def _failed(self, url: QueuedUrl, parts: Parts, response: Response) -> None:
+        """A page's request brought no response."""
+        failure = response.failure
+        if failure == Failure.STOPPED:
+            self._stop(url)
+        elif failure in Failure.HOST:
+            self._origin_failed(parts.origin, response)
+            self._origin_blocks(url, parts.origin)
+        else:
+            wait = retry.url_wait(url.attempts, failure, self.rules.delay)
+            if wait is None:
+                self._fail(url, failure)
+            else:
+                attempts = url.attempts + (failure != Failure.LOCAL)
+                self._wait(url, self.now_ms + round(wait * 1000), attempts)
+
+    def _busy(self, url: QueuedUrl, response: Response) -> None:
+        """429 and 503 count against the domain, not the URL."""
+        header = response.header(b"retry-after")
+        pause = politeness.busy(header, self.now_ms, self.held.failures, self.held.delay)
+        self.result.pause = pause.seconds
+        self.result.outcome = "busy"
+        self.held.failures = 0 if pause.give_up else self.held.failures + 1
+        if pause.give_up:
+            self._fail(url, pause.give_up, response.status)
+            if pause.whole_domain:
+                self.held.run.clear()
+                self.result.purges.append(("", pause.give_up))
+        else:
+            self._wait(url, self.now_ms + round(pause.seconds * 1000), url.attempts)
+
+    def _fail(self, url: QueuedUrl, reason: str, status: int = 0) -> None:
+        self.result.failed.append((url, reason, status))
+
+    def _wait(self, url: QueuedUrl, until_ms: int, attempts: int) -> None:
+        """The URL stays queued; one that was met on the way becomes queued."""
+        if url.order == FOUND:
+            self.result.found.append((url.url, url.depth, url.flags))
+        else:
+            self.result.deferred.append((url, until_ms, attempts))
+
+    def _stop(self, url: QueuedUrl) -> None:
+        """Cut off by us: the URL is still queued, a redirect's target becomes so."""
+        self.result.stopped = True
+        self.result.outcome = "stopped"
+        if url.order == FOUND:
+            self.result.found.append((url.url, url.depth, url.flags))
+
+    def _request(self, url: str, parts: Parts, kind: Kind) -> Request:
+        self.result.requests += 1
+        return Request(url, parts.host, parts.port, parts.https, kind, self.deadline, token=self)
+
+
+def _kind(url: QueuedUrl) -> Kind:
+    return Kind.SITEMAP if url.flags & Flag.SITEMAP else Kind.PAGE
+
+
+def _as_url(location: str) -> str:
+    """A Location header as text: servers send UTF-8, headers were read as latin-1."""
+    return location.encode("latin-1").decode("utf-8", "replace")
+
+
+def _rules_of(response: Response) -> robots.Rules | None:
+    """What a robots.txt response allows; None: it could not be reached, disallow for now."""
+    status = response.status
+    if response.failure or status == 429 or status < 200 or status >= 500:
+        return None
+    if status >= 300:
+        return robots.ALLOW_ALL
+    body, _, _ = decode(response.body, response.header(b"content-encoding"), ROBOTS_BYTES)
+    return robots.parse(body)

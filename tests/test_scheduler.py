@@ -1,0 +1,136 @@
+"""Which domain is visited next, and which is kept."""
+
+from __future__ import annotations
+
+import random
+
+from lycosa.records import Lease, Origin, QueuedUrl
+from lycosa.scheduler import Scheduler
+
+NOW_MS = 1_800_000_000_000
+
+
+def lease(number: int, ready_in: float = 0.0, urls: int = 2, rules: int = 0) -> Lease:
+    found = [QueuedUrl(n, f"https://d{number}.test/{n}", 0, n) for n in range(urls)]
+    origins = [Origin(f"https://d{number}.test", 1, 200, b"r" * rules)] if rules else []
+    ready = NOW_MS + round(ready_in * 1000)
+    return Lease(number, f"d{number}.test", ready, 0, 0, 0, urls, True, found, origins)
+
+
+def scheduler(*leases: Lease, workers: int = 10, asked: int = 100) -> Scheduler:
+    made = Scheduler(70.0, workers)
+    made.add(leases, asked, 0.0, NOW_MS)
+    return made
+
+
+def test_no_domain_before_its_time_and_the_earliest_first() -> None:
+    made = scheduler(lease(1, 5.0), lease(2, 1.0), lease(3, 3.0))
+    assert made.next(0.9) is None
+    assert made.next_time() == 1.0
+    order = [made.next(10.0).id for _ in range(3)]  # type: ignore[union-attr]
+    assert order == [2, 3, 1]
+    assert made.next(10.0) is None
+
+
+def test_a_domain_occupies_at_most_one_slot() -> None:
+    """Bursts of one domain can't fill the workers: it comes once until its visit has ended."""
+    made = scheduler(lease(1, urls=8))
+    held = made.next(0.0)
+    assert held is not None
+    assert made.next(1e9) is None
+    made.visited(held, 5.0, 75.0)
+    assert made.next(74.9) is None
+    assert made.next(75.0) is held
+
+
+def test_a_visited_domain_is_kept_while_nobody_waits() -> None:
+    made = scheduler(lease(1))
+    held = made.next(0.0)
+    assert held is not None
+    made.visited(held, 1.0, 71.0)
+    assert not made.has_leaving
+
+
+def test_a_visited_domain_is_given_back_while_others_wait() -> None:
+    made = scheduler(lease(1), lease(2), asked=2)
+    held = made.next(0.0)
+    assert held is not None
+    made.visited(held, 1.0, 71.0)
+    (release,) = made.leaving(float(NOW_MS))
+    assert release.domain_id == held.id
+    assert release.polite_ms >= NOW_MS + 71_000
+    assert held.id not in made.held
+
+
+def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:
+    made = scheduler(lease(1), lease(2, rules=20_000))
+    one, two = made.next(0.0), made.next(0.0)
+    assert one is not None and two is not None
+    made.visited(one, 1.0, 1000.0)
+    made.visited(two, 1.0, 71.0)
+    assert {release.domain_id for release in made.leaving(0.0)} == {one.id, two.id}
+
+
+def test_an_empty_run_asks_for_a_refill_and_leaves_if_there_is_none() -> None:
+    made = scheduler(lease(1), lease(2))
+    for _ in range(2):
+        held = made.next(0.0)
+        assert held is not None
+        held.run.clear()
+        made.visited(held, 1.0, 71.0)
+    assert sorted(made.thirsty()) == [1, 2]
+    made.refilled({1: [QueuedUrl(9, "https://d1.test/9", 0, 9)], 2: []})
+    assert made.thirsty() == []
+    assert [release.domain_id for release in made.leaving(0.0)] == [2]
+    assert made.next(71.0) is not None
+
+
+def test_wanted_is_bounded_by_free_slots_and_what_is_ready() -> None:
+    made = scheduler(*(lease(n) for n in range(6)), workers=10)
+    assert made.wanted(0.0) == 4
+    for _ in range(6):
+        made.next(0.0)
+    assert made.wanted(0.0) == 4
+    made.rate = 1e9
+    assert made.wanted(0.0) == 1000
+
+
+def test_stopping_gives_everything_back_but_what_is_visited() -> None:
+    made = scheduler(lease(1), lease(2, 50.0), lease(3, urls=0))
+    held = made.next(0.0)
+    assert held is not None
+    made.give_up_all()
+    assert {release.domain_id for release in made.leaving(0.0)} == {2, 3}
+    made.visited(held, 1.0, 71.0)
+    made.give_up_all()
+    assert {release.domain_id for release in made.leaving(0.0)} == {1}
+
+
+def test_random_histories_keep_every_domain_in_one_place() -> None:
+    for seed in range(50):
+        chance = random.Random(seed)
+        made = scheduler(workers=5)
+        now, number, visiting = 0.0, 0, []
+        for _ in range(300):
+            now += chance.random()
+            act = chance.random()
+            if act < 0.2:
+                number += 1
+                new = lease(number, chance.random() * 5, chance.randrange(3))
+                made.add([new], chance.choice([1, 9]), now, NOW_MS + round(now * 1000))
+            elif act < 0.6 and made.visiting < 5 and (held := made.next(now)):
+                assert held.ready <= now + 0.002, f"seed {seed}"
+                if held.run:
+                    held.run.popleft()
+                visiting.append(held)
+            elif act < 0.8 and visiting:
+                made.visited(visiting.pop(), now, now + 70)
+            elif act < 0.9:
+                made.refilled({ident: [] for ident in made.thirsty()})
+            else:
+                made.leaving(0.0)
+            assert made.visiting == len(visiting)
+        made.refilled({ident: [] for ident in made.thirsty()})
+        made.give_up_all()
+        made.leaving(0.0)
+        assert set(made.held) == {held.id for held in visiting}, f"seed {seed}"

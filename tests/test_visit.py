@@ -1,0 +1,395 @@
+"""One visit, request by request: P3, redirects, robots.txt of all kinds, failures."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from lycosa import robots
+from lycosa.records import Failure, Flag, Kind, Origin, QueuedUrl, Request, Response
+from lycosa.scheduler import Held, KnownOrigin
+from lycosa.scope import Scope, ScopeRules
+from lycosa.urls import fingerprint
+from lycosa.visit import Result, Visit, VisitRules
+
+TO_MS = 1_800_000_000_000.0
+NOW = 1000.0
+NOW_MS = int(NOW * 1000 + TO_MS)
+
+Answer = tuple[int, str, bytes] | str  # status, headers, body; or a failure
+
+
+def held(*urls: str, name: str = "a.test", flags: int = 0, **origins: bytes) -> Held:
+    run = deque(QueuedUrl(fingerprint(u), u, 0, n, flags=flags) for n, u in enumerate(urls))
+    return Held(1, name, True, 70.0, 0, 0, len(urls), 0.0, run, {})
+
+
+def know(domain: Held, origin: str, text: bytes = b"", **fields: int | str) -> None:
+    rules = robots.parse(text)
+    record = Origin(origin, fetched_ms=NOW_MS - 1000, status=200, rules=rules.dump())
+    for key, value in fields.items():
+        setattr(record, key, value)
+    domain.origins[origin] = KnownOrigin(record)
+
+
+def run(
+    domain: Held, web: dict[str, Answer], exclude: tuple[str, ...] = (), max_hosts: int = 100
+) -> tuple[list[str], Result]:
+    """All requests of a visit to a domain on this web, and what came of it."""
+    scope = Scope(ScopeRules(exclude=exclude))
+    visit = Visit(domain, VisitRules(70.0, max_hosts=max_hosts), scope, NOW, TO_MS)
+    asked: list[str] = []
+    request = visit.begin()
+    now = NOW
+    while request is not None:
+        asked.append(request.url)
+        assert len(asked) < 30
+        now += 1
+        request = visit.resume(reply(request, web.get(request.url, (404, "", b"")), now))
+    return asked, visit.result
+
+
+def reply(request: Request, answer: Answer, now: float) -> Response:
+    response = Response(request, started=now - 1, ended=now, address="192.0.2.1")
+    if isinstance(answer, str):
+        response.failure = answer
+        return response
+    response.status, headers, response.body = answer
+    response.head = f"HTTP/1.1 {response.status} X\r\n{headers}\r\n\r\n".encode()
+    return response
+
+
+def to(url: str, status: int = 302) -> Answer:
+    return (status, f"Location: {url}", b"")
+
+
+PAGE: Answer = (200, "Content-Type: text/html", b"<p>hello")
+
+
+# -- robots.txt -----------------------------------------------------------------------------------
+
+
+def test_robots_comes_before_the_page_and_is_remembered() -> None:
+    domain = held("https://a.test/")
+    asked, result = run(domain, {"https://a.test/": PAGE})
+    assert asked == ["https://a.test/robots.txt", "https://a.test/"]
+    assert result.page is not None
+    assert result.origins["https://a.test"].status == 404
+    assert result.origins["https://a.test"].fetched_ms == NOW_MS + 1000
+
+
+def test_known_rules_are_not_asked_again_within_a_day() -> None:
+    domain = held("https://a.test/")
+    know(domain, "https://a.test")
+    asked, _ = run(domain, {"https://a.test/": PAGE})
+    assert asked == ["https://a.test/"]
+
+
+def test_old_rules_are_asked_again() -> None:
+    domain = held("https://a.test/")
+    know(domain, "https://a.test", fetched_ms=NOW_MS - 24 * 3600 * 1000)
+    asked, _ = run(domain, {"https://a.test/": PAGE})
+    assert asked == ["https://a.test/robots.txt", "https://a.test/"]
+
+
+def test_a_refused_url_costs_no_request_and_the_next_one_is_taken() -> None:
+    domain = held("https://a.test/private", "https://a.test/open")
+    know(domain, "https://a.test", b"User-agent: *\nDisallow: /private")
+    asked, result = run(domain, {"https://a.test/open": PAGE})
+    assert asked == ["https://a.test/open"]
+    assert [(url.url, reason) for url, reason, _ in result.failed] == [
+        ("https://a.test/private", "robots")
+    ]
+
+
+@pytest.mark.parametrize("status", [200, 204, 301, 400, 401, 403, 404, 410])
+def test_an_answer_that_is_no_outage_allows(status: int) -> None:
+    domain = held("https://a.test/")
+    _, result = run(
+        domain, {"https://a.test/robots.txt": (status, "", b""), "https://a.test/": PAGE}
+    )
+    assert result.page is not None
+
+
+@pytest.mark.parametrize(
+    "answer", [(500, "", b""), (503, "", b""), (429, "", b""), Failure.TIMEOUT]
+)
+def test_an_outage_of_robots_disallows_for_now(answer: Answer) -> None:
+    domain = held("https://a.test/")
+    asked, result = run(domain, {"https://a.test/robots.txt": answer, "https://a.test/": PAGE})
+    assert asked == ["https://a.test/robots.txt"]
+    ((url, until, attempts),) = result.deferred
+    assert (url.url, until, attempts) == ("https://a.test/", NOW_MS + 71_000, 0)
+    assert result.origins["https://a.test"].failures == 1
+
+
+def test_an_origin_is_given_up_after_three_waits_and_its_urls_fail() -> None:
+    domain = held("https://a.test/", "https://a.test/2")
+    know(domain, "https://a.test", fetched_ms=0, failures=3, retry_ms=1)
+    _, result = run(domain, {"https://a.test/robots.txt": (500, "", b"")})
+    assert result.purges == [("https://a.test", "robots-unreachable")]
+    assert [reason for _, reason, _ in result.failed] == ["robots-unreachable"]
+    later = held("https://a.test/3")
+    later.origins = domain.origins
+    asked, again = run(later, {})
+    assert asked == []
+    assert [reason for _, reason, _ in again.failed] == ["robots-unreachable"]
+
+
+def test_urls_of_a_waiting_origin_wait_and_others_go_on() -> None:
+    domain = held("https://a.test/1", "https://a.test/2", "https://www.a.test/")
+    know(domain, "https://a.test", fetched_ms=0, failures=1, retry_ms=NOW_MS + 5000)
+    asked, result = run(domain, {"https://www.a.test/": PAGE})
+    assert asked == ["https://www.a.test/robots.txt", "https://www.a.test/"]
+    assert [(url.url, until) for url, until, _ in result.deferred] == [
+        ("https://a.test/1", NOW_MS + 5000),
+        ("https://a.test/2", NOW_MS + 5000),
+    ]
+
+
+def test_crawl_delay_is_learnt() -> None:
+    domain = held("https://a.test/")
+    web = {"https://a.test/robots.txt": (200, "", b"User-agent: *\nCrawl-delay: 600")}
+    _, result = run(domain, web)
+    assert result.learnt_delay == domain.delay == 600
+
+
+def test_robots_redirects_are_followed_in_and_out_of_the_domain() -> None:
+    domain = held("https://a.test/")
+    web = {
+        "https://a.test/robots.txt": to("https://www.a.test/robots.txt"),
+        "https://www.a.test/robots.txt": to("https://other.test/r.txt"),
+        "https://other.test/r.txt": (200, "", b"User-agent: *\nDisallow: /"),
+    }
+    asked, result = run(domain, web)
+    assert asked == list(web)
+    assert [reason for _, reason, _ in result.failed] == ["robots"]
+
+
+def test_a_robots_request_out_of_the_domain_is_marked_as_shared() -> None:
+    domain = held("https://a.test/")
+    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    first = visit.begin()
+    assert first is not None and not first.shared and first.keep_alive
+    second = visit.resume(reply(first, to("https://other.test/r.txt"), NOW + 1))
+    assert second is not None and second.shared and not second.keep_alive
+    assert second.kind == Kind.ROBOTS
+
+
+def test_robots_that_redirects_to_itself_allows_after_five_hops() -> None:
+    domain = held("https://a.test/")
+    web = {"https://a.test/robots.txt": to("/robots.txt"), "https://a.test/": PAGE}
+    asked, result = run(domain, web)
+    assert asked == ["https://a.test/robots.txt"] * 6 + ["https://a.test/"]
+    assert result.page is not None
+
+
+# -- redirects ------------------------------------------------------------------------------------
+
+
+def test_a_redirect_in_the_domain_is_followed_and_recorded_under_its_target() -> None:
+    domain = held("https://a.test/a")
+    know(domain, "https://a.test")
+    asked, result = run(domain, {"https://a.test/a": to("/b"), "https://a.test/b": PAGE})
+    assert asked == ["https://a.test/a", "https://a.test/b"]
+    assert [(url.url, target) for url, target, _ in result.moved] == [
+        ("https://a.test/a", "https://a.test/b")
+    ]
+    assert result.page is not None
+    assert (result.page[0].url, result.page[0].order) == ("https://a.test/b", -1)
+
+
+def test_a_target_in_the_run_is_taken_out_of_it() -> None:
+    domain = held("https://a.test/a", "https://a.test/b")
+    know(domain, "https://a.test")
+    _, result = run(domain, {"https://a.test/a": to("/b"), "https://a.test/b": PAGE})
+    assert result.page is not None and result.page[0].order == 1
+    assert not domain.run
+
+
+def test_a_redirect_target_is_checked_like_any_url() -> None:
+    domain = held("https://a.test/a")
+    know(domain, "https://a.test", b"User-agent: *\nDisallow: /b")
+    asked, result = run(domain, {"https://a.test/a": to("/b")})
+    assert asked == ["https://a.test/a"]
+    assert [(url.url, reason) for url, reason, _ in result.failed] == [
+        ("https://a.test/b", "robots")
+    ]
+
+
+def test_a_redirect_to_another_origin_asks_for_its_robots_first() -> None:
+    domain = held("http://a.test/")
+    know(domain, "http://a.test")
+    web = {"http://a.test/": to("https://www.a.test/"), "https://www.a.test/": PAGE}
+    asked, result = run(domain, web)
+    assert asked == ["http://a.test/", "https://www.a.test/robots.txt", "https://www.a.test/"]
+    assert result.page is not None
+
+
+def test_a_redirect_out_of_the_domain_goes_to_the_frontier() -> None:
+    domain = held("https://a.test/a")
+    know(domain, "https://a.test")
+    asked, result = run(domain, {"https://a.test/a": to("https://b.test/x#y")})
+    assert asked == ["https://a.test/a"]
+    assert result.found == [("https://b.test/x", 0, 0)]
+
+
+def test_redirect_loops_end() -> None:
+    domain = held("https://a.test/a")
+    know(domain, "https://a.test")
+    asked, result = run(domain, {"https://a.test/a": to("/b"), "https://a.test/b": to("/a")})
+    assert asked == ["https://a.test/a", "https://a.test/b"]
+    assert [reason for _, reason, _ in result.failed] == ["redirect-loop"]
+
+
+def test_at_most_five_redirects() -> None:
+    domain = held("https://a.test/0")
+    know(domain, "https://a.test")
+    web = {f"https://a.test/{n}": to(f"/{n + 1}") for n in range(20)}
+    asked, result = run(domain, web)
+    assert len(asked) == 6
+    assert [(url.url, reason) for url, reason, _ in result.failed] == [
+        ("https://a.test/5", "too-many-redirects")
+    ]
+    assert result.found == []
+
+
+def test_a_redirect_to_a_page_just_done_is_not_followed() -> None:
+    domain = held("https://a.test/a")
+    know(domain, "https://a.test")
+    domain.remember(fingerprint("https://a.test/login"))
+    asked, result = run(domain, {"https://a.test/a": to("/login")})
+    assert asked == ["https://a.test/a"]
+    assert len(result.moved) == 1
+
+
+def test_a_redirect_that_only_adds_tracking_is_a_loop() -> None:
+    domain = held("https://a.test/a")
+    know(domain, "https://a.test")
+    _, result = run(domain, {"https://a.test/a": to("/a?utm_source=x")})
+    assert [reason for _, reason, _ in result.failed] == ["redirect-loop"]
+
+
+def test_nonsense_in_location_fails() -> None:
+    domain = held("https://a.test/a")
+    know(domain, "https://a.test")
+    _, result = run(domain, {"https://a.test/a": to("ftp://x/")})
+    assert [(reason, status) for _, reason, status in result.failed] == [("bad-redirect", 302)]
+
+
+# -- bare domains ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", [Failure.CONNECT, Failure.TLS, Failure.CONNECT_TIMEOUT])
+def test_a_bare_domain_falls_back_to_http_in_the_same_visit(failure: str) -> None:
+    domain = held("https://a.test/", flags=Flag.BARE | Flag.SEED)
+    asked, result = run(domain, {"https://a.test/robots.txt": failure, "http://a.test/": PAGE})
+    assert asked == ["https://a.test/robots.txt", "http://a.test/robots.txt", "http://a.test/"]
+    assert [(url.url, target, response) for url, target, response in result.moved] == [
+        ("https://a.test/", "http://a.test/", None)
+    ]
+    assert result.page is not None
+    assert list(result.origins) == ["http://a.test"]
+
+
+def test_a_url_seed_does_not_fall_back() -> None:
+    domain = held("https://a.test/", flags=Flag.SEED)
+    asked, _ = run(domain, {"https://a.test/robots.txt": Failure.CONNECT})
+    assert asked == ["https://a.test/robots.txt"]
+
+
+def test_a_bare_domain_that_does_not_exist_does_not_fall_back() -> None:
+    domain = held("https://a.test/", flags=Flag.BARE)
+    asked, result = run(domain, {"https://a.test/robots.txt": Failure.NXDOMAIN})
+    assert asked == ["https://a.test/robots.txt"]
+    assert len(result.deferred) == 1
+
+
+def test_a_bare_domain_dead_on_both_leaves_its_http_url_queued() -> None:
+    domain = held("https://a.test/", flags=Flag.BARE)
+    web = {
+        "https://a.test/robots.txt": Failure.CONNECT,
+        "http://a.test/robots.txt": Failure.CONNECT,
+    }
+    _, result = run(domain, web)
+    assert result.found == [("http://a.test/", 0, 0)]
+    assert result.origins["http://a.test"].failures == 1
+
+
+# -- failures -------------------------------------------------------------------------------------
+
+
+def test_a_dead_host_counts_against_its_origin() -> None:
+    domain = held("https://a.test/")
+    know(domain, "https://a.test")
+    _, result = run(domain, {"https://a.test/": Failure.CONNECT})
+    assert result.origins["https://a.test"].failures == 1
+    assert [(until, attempts) for _, until, attempts in result.deferred] == [(NOW_MS + 71_000, 0)]
+
+
+def test_an_answer_forgets_the_failures_before_it() -> None:
+    domain = held("https://a.test/")
+    know(domain, "https://a.test", failures=2)
+    domain.failures = 2
+    _, result = run(domain, {"https://a.test/": (404, "", b"")})
+    assert domain.failures == 0
+    assert result.origins["https://a.test"].failures == 0
+
+
+def test_a_timeout_counts_against_its_url() -> None:
+    domain = held("https://a.test/")
+    know(domain, "https://a.test")
+    _, result = run(domain, {"https://a.test/": Failure.TIMEOUT})
+    assert [(until, attempts) for _, until, attempts in result.deferred] == [(NOW_MS + 71_000, 1)]
+    assert result.origins == {}
+
+
+def test_429_and_503_count_against_the_domain() -> None:
+    domain = held("https://a.test/", "https://a.test/2")
+    know(domain, "https://a.test")
+    domain.failures = 1
+    _, result = run(domain, {"https://a.test/": (429, "", b"")})
+    assert result.pause == 280
+    assert domain.failures == 2
+    assert result.page is None
+
+
+def test_an_overloaded_domain_is_given_up_whole() -> None:
+    domain = held("https://a.test/", "https://a.test/2")
+    know(domain, "https://a.test")
+    domain.failures = 3
+    _, result = run(domain, {"https://a.test/": (503, "", b"")})
+    assert result.purges == [("", "overloaded")]
+    assert [(reason, status) for _, reason, status in result.failed] == [("overloaded", 503)]
+    assert not domain.run
+
+
+def test_a_visit_that_we_cut_off_leaves_its_url_queued() -> None:
+    domain = held("https://a.test/")
+    know(domain, "https://a.test")
+    _, result = run(domain, {"https://a.test/": Failure.STOPPED})
+    assert result.stopped
+    assert (result.failed, result.deferred, result.moved) == ([], [], [])
+
+
+def test_poison_is_never_fetched_again() -> None:
+    domain = held("https://a.test/", flags=2 * Flag.KILL)
+    asked, result = run(domain, {})
+    assert asked == []
+    assert [reason for _, reason, _ in result.failed] == ["poison"]
+
+
+def test_an_excluded_domain_is_dropped_whole_without_a_request() -> None:
+    domain = held("https://a.test/", "https://a.test/2")
+    asked, result = run(domain, {}, exclude=("a.test",))
+    assert asked == []
+    assert result.purges == [("", "excluded")]
+
+
+def test_endless_hosts_of_one_domain_are_capped() -> None:
+    domain = held("https://b.a.test/", "https://a.test/")
+    know(domain, "https://a.test")
+    asked, result = run(domain, {"https://a.test/": PAGE}, max_hosts=1)
+    assert asked == ["https://a.test/"]
+    assert [reason for _, reason in result.dropped] == ["host-cap"]
