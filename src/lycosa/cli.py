@@ -1,0 +1,283 @@
+"""The command line: turns words into checked options and calls one command.
+
+Owns the list of commands, help, exit codes and what a person reads when something is wrong. The
+flags come from `options`, the work is in `commands`. Imports nothing heavy: `lycosa --help` must
+answer at once.
+
+Exit codes: 0 done, 1 it failed, 2 the user can fix it, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import NoReturn
+
+from lycosa import __version__
+from lycosa.config import Values, closest, collect
+from lycosa.errors import LycosaError, UserError
+from lycosa.options import SWITCH, Option, options_of
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: `does` names the module in `commands` and the function in it."""
+
+    name: str
+    does: str
+    help: str
+    examples: tuple[str, ...] = ()
+    words: str = ""  # what its words are called in the help
+    words_count: str = "*"  # argparse's nargs
+    words_help: str = ""
+
+
+COMMANDS = (
+    Command(
+        "crawl",
+        "crawl:crawl",
+        "crawl the web from a list of seeds",
+        (
+            "lycosa crawl seeds.txt --email you@example.org",
+            "lycosa crawl seeds.txt --email you@example.org --seeded-urls-only --max-duration 12h",
+            "lycosa crawl --resume",
+        ),
+        "SEEDS",
+        "*",
+        "files with one domain or URL a line; - is standard input",
+    ),
+    Command(
+        "demo",
+        "demo:demo",
+        "crawl a small simulated web on this machine, to see how it looks",
+        ("lycosa demo",),
+    ),
+    Command(
+        "check",
+        "check:check",
+        "say whether this machine is ready, and how fast a crawl of these seeds can be",
+        ("lycosa check seeds.txt",),
+        "SEEDS",
+        "*",
+        "files with seeds, to tell the politeness ceiling",
+    ),
+    Command("status", "look:status", "how a crawl stands", ("lycosa status --json",)),
+    Command(
+        "pages",
+        "look:pages",
+        "list pages, the newest first",
+        ("lycosa pages --domain example.org --limit 20", "lycosa pages --outcome timeout --json"),
+    ),
+    Command(
+        "show",
+        "look:show",
+        "print what is kept of a page: its record and its text",
+        ("lycosa show https://example.org/",),
+        "URL",
+        "1",
+        "a URL that was fetched",
+    ),
+    Command(
+        "why",
+        "why:why",
+        "explain what became of a URL, and why",
+        ("lycosa why https://example.org/missing",),
+        "URL",
+        "1",
+        "any URL",
+    ),
+    Command(
+        "exclude",
+        "look:exclude",
+        "never visit these again; a running crawl obeys within seconds",
+        ("lycosa exclude example.org",),
+        "PATTERN",
+        "+",
+        "a domain, host or URL pattern, as in --exclude-file",
+    ),
+    Command("stop", "look:stop", "ask a running crawl to stop; --resume goes on with it"),
+    Command("audit", "audit:audit", "prove from the visit ledger that the crawl was polite"),
+    Command(
+        "simweb",
+        "simweb:simweb",
+        "serve a simulated web on loopback (has its own --help)",
+        words="...",
+        words_count="...",
+    ),
+    Command("version", "version:version", "print the version"),
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """One sentence instead of a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = f"see '{self.prog} --help'"
+        raise UserError(f"{message[:1].upper()}{message[1:].rstrip('.')} ({hint}).")
+
+
+def _help(option: Option) -> str:
+    if option.shown_default:
+        note = f" (default: {option.shown_default})"
+    elif option.default in (None, "", False, True, ()):
+        note = ""
+    else:
+        note = f" (default: {default_text(option)})"
+    return (option.help + note).replace("%", "%%")
+
+
+def default_text(option: Option) -> str:
+    """The default as a person would write it."""
+    if option.name == "max-body":
+        return "5M"
+    if isinstance(option.default, float):
+        return f"{option.default:g}" + (" s" if option.unit == "seconds" else "")
+    return "" if option.default in (None, "", False, ()) else str(option.default)
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    """Values stay text here: `config` reads flags, variables and files the same way."""
+    name = option.name
+    if option.kind is SWITCH:
+        shown, hidden = option.flag, f"--no-{name}" if not option.default else f"--{name}"
+        for flag, text in ((shown, _help(option)), (hidden, argparse.SUPPRESS)):
+            parser.add_argument(
+                flag, dest=name, action="store_const", const=flag == f"--{name}", help=text
+            )
+        return
+    parser.add_argument(
+        f"--{name}",
+        dest=name,
+        metavar=option.metavar or None,
+        action="append" if option.repeat else "store",
+        help=_help(option),
+    )
+
+
+def _epilog(examples: tuple[str, ...]) -> str:
+    return "\n".join(["examples:", *(f"  {line}" for line in examples)]) if examples else ""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    examples = (
+        "lycosa demo",
+        "lycosa crawl seeds.txt --email you@example.org",
+        "lycosa status",
+        "lycosa COMMAND --help",
+    )
+    parser = _Parser(
+        prog="lycosa",
+        description="Crawls the web broadly, politely and fast, and keeps the text.",
+        epilog=_epilog(examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.add_argument("--version", action="version", version=f"lycosa {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for command in COMMANDS:
+        _add_command(commands, command)
+    return parser
+
+
+def _add_command(commands: argparse._SubParsersAction[_Parser], command: Command) -> None:
+    sub = commands.add_parser(
+        command.name,
+        help=command.help,
+        description=command.help[:1].upper() + command.help[1:] + ".",
+        epilog=_epilog(command.examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
+        add_help=command.name != "simweb",
+    )
+    if command.words:
+        count = None if command.words_count == "1" else command.words_count
+        metavar = command.words
+        sub.add_argument("words", metavar=metavar, nargs=count, help=command.words_help)
+    for option in options_of(command.name):
+        _add(sub, option)
+
+
+def parse(argv: list[str]) -> tuple[Command, Values, list[str]]:
+    """The command, its options checked, and its words."""
+    if argv[:1] == ["simweb"]:  # everything after it belongs to the simulated web
+        return _command("simweb"), Values({}, frozenset()), argv[1:]
+    parser = make_parser()
+    if not argv:
+        parser.print_help()
+        raise SystemExit(2)
+    names = [command.name for command in COMMANDS]
+    if not argv[0].startswith("-") and argv[0] not in names:
+        raise UserError(f"There is no command '{argv[0]}'{closest(argv[0], names)}")
+    found, extra = parser.parse_known_args(argv)
+    flags = vars(found)
+    name = flags.pop("command", None)
+    if extra:
+        raise UserError(_unknown(extra[0], name))
+    if name is None:
+        raise UserError("A command is missing (see 'lycosa --help').")
+    words = flags.pop("words", [])
+    return (
+        _command(name),
+        collect(name, flags),
+        [words] if isinstance(words, str) else list(words),
+    )
+
+
+def _command(name: str) -> Command:
+    return next(command for command in COMMANDS if command.name == name)
+
+
+def _unknown(word: str, command: str | None) -> str:
+    word = word.split("=")[0]
+    if not word.startswith("-") or command is None:
+        return f"'{word}' is one word too many (see 'lycosa --help')."
+    known = [option.flag for option in options_of(command)]
+    return f"'lycosa {command}' has no option {word}{closest(word, known)}"
+
+
+def _run(argv: list[str]) -> int:
+    command, values, words = parse(argv)
+    module, function = command.does.split(":")
+    run: Callable[[Values, list[str]], int] = getattr(
+        import_module(f"lycosa.commands.{module}"), function
+    )
+    code = run(values, words)
+    sys.stdout.flush()  # so that a closed pipe shows here, not at exit
+    return code
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        return _complain(error, 2)
+    except LycosaError as error:
+        return _complain(error, 1)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`). Python would complain once more at exit.
+        _silence_stdout()
+        return 0
+
+
+def _complain(error: LycosaError, code: int) -> int:
+    from lycosa.config import redact
+
+    text = " ".join(redact(str(error)).split()) or type(error).__name__
+    print(f"lycosa: {text}", file=sys.stderr)
+    return code
+
+
+def _silence_stdout() -> None:
+    import os
+
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())

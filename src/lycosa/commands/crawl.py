@@ -1,0 +1,59 @@
+"""`lycosa crawl`: builds the settings and hands over to the node, which does the rest."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lycosa.config import (
+    CrawlSettings,
+    Values,
+    crawl_settings,
+    node_settings,
+    run_limits,
+    stored_settings,
+)
+from lycosa.errors import UserError
+
+
+def crawl(values: Values, words: list[str]) -> int:
+    """Start a crawl or go on with one."""
+    resume: bool = values["resume"]
+    seeds = check_seeds(words, needed=not resume)
+    node = node_settings(values)
+    shared = crawl_settings(values, _stored(node.data_dir, node.store) if resume else None)
+    limits = run_limits(values)
+    from lycosa.log import setup
+    from lycosa.node import run_crawl
+
+    setup(node.log_level, node.log_format)
+    return run_crawl(shared, node, limits, seeds, resume)
+
+
+def check_seeds(words: list[str], needed: bool) -> list[str]:
+    """The names of the seed files, each known to be readable ('-' is standard input)."""
+    if needed and not words:
+        raise UserError(
+            "A crawl needs seeds: name a file with one domain or URL a line, or - for standard"
+            " input; 'lycosa crawl --resume' goes on with an earlier crawl."
+        )
+    for word in words:
+        if word == "-":
+            continue
+        path = Path(word)
+        if not path.exists():
+            raise UserError(f"The seed file {word} does not exist.")
+        if path.is_dir() or not os.access(path, os.R_OK):
+            raise UserError(f"The seed file {word} can't be read.")
+    return words
+
+
+def _stored(data_dir: Path, store: str) -> CrawlSettings | None:
+    """The settings of the crawl to be resumed."""
+    from lycosa.frontier import open_reader
+
+    reader = open_reader(data_dir, store)
+    try:
+        return stored_settings(reader.settings())
+    finally:
+        reader.close()

@@ -1,0 +1,212 @@
+"""Commands that look at a crawl or leave it a message: status, pages, show, exclude, stop.
+
+They read what is committed, while the crawl runs or afterwards, and never hold it up.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from lycosa.clock import wall_now
+from lycosa.config import Values
+from lycosa.errors import UserError
+from lycosa.view import duration, kinds, rate, size
+
+if TYPE_CHECKING:
+    from lycosa.frontier import Reader
+    from lycosa.records import PageRow
+
+# Fields of a page row that are places inside our files or written elsewhere.
+_INTERNAL = ("domain_id", "fp", "order", "text_row", "warc")
+
+
+@contextmanager
+def opened(values: Values) -> Iterator[Reader]:
+    """The crawl that --data-dir and --store name."""
+    from lycosa.frontier import open_reader
+
+    reader = open_reader(values["data-dir"], values["store"])
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def print_json(value: Any, indent: bool = True) -> None:
+    """One JSON value on standard output."""
+    import orjson
+
+    option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
+    print(orjson.dumps(value, option=option, default=str).decode())
+
+
+def status(values: Values, _: list[str]) -> int:
+    """How a crawl stands."""
+    with opened(values) as reader:
+        found = reader.status()
+    if values["json"]:
+        print_json(found)
+    else:
+        print("\n".join(status_lines(found, wall_now())))
+    return 0
+
+
+def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
+    """The status for people; pure."""
+    alive = [each for each in found["engines"] if is_alive(each, now_ms)]
+    since = (now_ms - found["started_ms"]) / 1000 if found["started_ms"] else 0.0
+    lines = [
+        f"{_state(found, alive)}, started {duration(since)} ago",
+        f"pages    {found['pages']:,} ({found['ok']:,} ok), {size(found['bytes'])} received",
+        f"queued   {found['queued']:,} URLs",
+        f"domains  {found['domains']:,}, {found['leased']:,} held by engines,"
+        f" {found['ready']:,} ready",
+        f"outcomes {kinds(found['outcomes']) or '-'}",
+        f"dropped  {kinds(found['drops']) or '-'}",
+    ]
+    return lines + [_engine_line(each, now_ms) for each in alive]
+
+
+def is_alive(engine: dict[str, Any], now_ms: int) -> bool:
+    """Whether an engine works: not declared dead, and its lease still runs."""
+    return bool(engine["alive"]) and engine.get("lease_until", now_ms + 1) > now_ms
+
+
+def _state(found: dict[str, Any], alive: list[dict[str, Any]]) -> str:
+    if found["finished"]:
+        return "finished"
+    if not alive:
+        return "stopped (go on with 'lycosa crawl --resume')"
+    if found["stop_requested"]:
+        return "stopping"
+    return "running" if found["seeds_loaded"] else "running, loading seeds"
+
+
+def _engine_line(engine: dict[str, Any], now_ms: int) -> str:
+    speed = f", {rate(engine['rate'])} pages/s" if "rate" in engine else ""
+    limit = f", limited by {engine['limit']}" if engine.get("limit") else ""
+    lease = (engine.get("lease_until", now_ms) - now_ms) / 1000
+    return (
+        f"engine {engine['id']} on {engine['host']}, process {engine['pid']}:"
+        f" {engine['pages']:,} pages{speed}, {engine.get('in_flight', 0):,} in flight,"
+        f" {engine.get('held', 0):,} domains held, lease for {duration(lease)}{limit}"
+    )
+
+
+def pages(values: Values, _: list[str]) -> int:
+    """List pages; with --json one object a line."""
+    since = values["since"]
+    with opened(values) as reader:
+        rows = reader.pages(
+            domain=values["domain"],
+            status=values["status"],
+            outcome=values["outcome"],
+            since_ms=wall_now() - round(since * 1000) if since else 0,
+            url_prefix=values["prefix"],
+            limit=values["limit"],
+            newest=not values["oldest"],
+        )
+        for row in rows:
+            if values["json"]:
+                print_json(page_json(row), indent=False)
+            else:
+                print(page_line(row))
+    return 0
+
+
+def utc(ms: int) -> str:
+    """A moment for people and for JSON alike."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def page_line(row: PageRow) -> str:
+    """One page on one line."""
+    target = f" -> {row.redirect}" if row.redirect else ""
+    code = row.status or "-"
+    return f"{utc(row.fetched_ms)} {code:>3} {row.outcome:<12} {row.url}{target}"
+
+
+def page_json(row: PageRow) -> dict[str, Any]:
+    """A page row without what only lycosa needs."""
+    values = {key: value for key, value in asdict(row).items() if key not in _INTERNAL}
+    return {**values, "fetched_at": utc(row.fetched_ms)}
+
+
+def show(values: Values, words: list[str]) -> int:
+    """Print the record and the text of one page."""
+    with opened(values) as reader:
+        found = reader.find(words[0])
+        row: PageRow | None = found["page"]
+        if row is None:
+            raise UserError(f"{found['url']} was not fetched; 'lycosa why {words[0]}' says why.")
+        text = _text_of(reader, values, row)
+    if values["json"]:
+        print_json({**page_json(row), "text": (text or {}).get("text", ""), "row": text})
+        return 0
+    print("\n".join(record_lines(row)))
+    if text is not None:
+        print(f"\n{text['text']}")
+    return 0
+
+
+def _text_of(reader: Reader, values: Values, row: PageRow) -> dict[str, Any] | None:
+    if not row.text_segment:
+        return None
+    from lycosa.archive.text import read_row
+
+    committed = reader.committed_segments().get(("text", row.text_segment), 0)
+    return read_row(
+        values["data-dir"], row.text_segment, row.text_frame, row.text_offset, committed
+    )
+
+
+def record_lines(row: PageRow) -> list[str]:
+    """The record of a page for people; pure."""
+    named = {
+        "url": row.url,
+        "fetched": utc(row.fetched_ms),
+        "status": row.status or "none",
+        "outcome": row.outcome,
+        "redirect": row.redirect,
+        "type": row.content_type,
+        "title": row.title,
+        "received": size(row.wire_bytes),
+        "text": f"{row.text_chars:,} characters" if row.text_segment else "none kept",
+        "depth": row.depth,
+    }
+    return [f"{name:<9}{value}" for name, value in named.items() if value != ""]
+
+
+def exclude(values: Values, words: list[str]) -> int:
+    """Add exclusions to a crawl."""
+    from lycosa.scope import parse_excludes
+
+    lines = list(parse_excludes(words))
+    with opened(values) as reader:
+        total = reader.add_exclusions(lines)
+    if values["json"]:
+        print_json({"added": lines, "exclusions": total})
+    else:
+        print(f"The crawl now has {total:,} exclusion{'' if total == 1 else 's'}.")
+    return 0
+
+
+def stop(values: Values, _: list[str]) -> int:
+    """Ask a crawl to stop."""
+    with opened(values) as reader:
+        now = wall_now()
+        running = any(is_alive(each, now) for each in reader.status()["engines"])
+        if running:
+            reader.request_stop()
+    if values["json"]:
+        print_json({"stopping": running})
+    elif running:
+        print("The crawl finishes what is in flight and stops.")
+    else:
+        print("The crawl is not running.", file=sys.stderr)
+    return 0

@@ -1,0 +1,10 @@
+"""`lycosa simweb`: passes on to the simulated web, which has its own flags."""
+
+from lycosa.config import Values
+
+
+def simweb(_: Values, words: list[str]) -> int:
+    """Serve a simulated web on loopback."""
+    from lycosa.simweb.command import main
+
+    return main(words)

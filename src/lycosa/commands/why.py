@@ -1,0 +1,222 @@
+"""`lycosa why URL`: what became of a URL, and why.
+
+`explain` is pure: everything known of the URL in, sentences out. What scope refused is not
+stored anywhere; it is worked out again here with the same code that refused it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lycosa.commands.look import opened, page_json, print_json, utc
+from lycosa.config import CrawlSettings, Values, stored_settings
+from lycosa.records import Flag, Origin, PageRow
+from lycosa.view import duration
+
+if TYPE_CHECKING:
+    from lycosa.frontier import Reader
+
+_MEANING = {
+    "ok": "it was fetched and its text kept",
+    "redirect": "it redirects; its content is recorded under the target",
+    "no-https": "the site does not speak https; it was asked over http in the same visit",
+    "noindex": "it was fetched, but asks not to be kept; its links were followed",
+    "not-text": "it is not text, so its body was not downloaded",
+    "undecodable": "it was fetched, but its Content-Encoding could not be undone",
+    "sitemap": "it is a sitemap, read for its links",
+    "robots": "robots.txt forbids it, so it was not fetched",
+    "robots-unreachable": "robots.txt of its origin could not be obtained, so nothing was fetched",
+    "poison": "it ended two engines while it was parsed",
+    "retry-after-too-long": "the site asked to come back in more than 24 hours",
+    "overloaded": "the site said again and again that it is overloaded",
+    "dns-nxdomain": "its host name does not exist",
+    "dns": "its host name could not be looked up",
+    "private-address": "its host has an address that is not on the public internet",
+}
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything known of one URL."""
+
+    url: str  # canonical
+    fp: int
+    domain: str
+    now_ms: int
+    asked: str = ""  # as it was typed
+    page: PageRow | None = None
+    queue: dict[str, Any] | None = None  # depth, attempts, flags, ahead, waits_until_ms
+    domain_row: dict[str, Any] | None = None  # lease_owner, ready_at, pages, queued, failures, …
+    origin: Origin | None = None
+    robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
+    refused: str = ""  # why scope refuses it: the name under which it is counted
+    max_pages_per_domain: int = 0
+    max_queued_per_domain: int = 0
+
+
+def why(values: Values, words: list[str]) -> int:
+    """Explain one URL."""
+    with opened(values) as reader:
+        facts = gather(reader, words[0])
+    lines = explain(facts)
+    if values["json"]:
+        page = page_json(facts.page) if facts.page else None
+        print_json({"url": facts.url, "domain": facts.domain, "page": page, "why": lines})
+    else:
+        print("\n".join(lines))
+    return 0
+
+
+def gather(reader: Reader, url: str) -> Facts:
+    """Ask the store, and work out what the rules say today."""
+    found = reader.find(url)
+    settings = stored_settings(found["settings"])
+    facts = Facts(
+        url=found["url"],
+        fp=found["fp"],
+        domain=found["domain"],
+        now_ms=found["now_ms"],
+        asked=url,
+        page=found["page"],
+        queue=found["queue"],
+        domain_row=found["domain_row"],
+        origin=found["origin"],
+    )
+    if facts.origin is not None and facts.origin.rules:
+        facts.robots_line = _robots_line(facts.origin, facts.url)
+    if settings is not None:
+        facts.max_pages_per_domain = settings.max_pages_per_domain
+        facts.max_queued_per_domain = settings.max_queued_per_domain
+        facts.refused = _refused(facts, settings, reader)
+    return facts
+
+
+def _robots_line(origin: Origin, url: str) -> str:
+    from lycosa.robots import Rules
+    from lycosa.urls import split
+
+    allowed, line = Rules.load(origin.rules).match(split(url).target)
+    return "" if allowed else line or "everything is disallowed"
+
+
+def _refused(facts: Facts, settings: CrawlSettings, reader: Reader) -> str:
+    from lycosa.scope import Scope, ScopeRules
+    from lycosa.urls import split
+
+    _, lines = reader.exclusions()
+    seeded = bool(facts.domain_row and facts.domain_row["seeded"])
+    depth = facts.queue["depth"] if facts.queue else 0
+    rules = ScopeRules(
+        max_depth=settings.max_depth,
+        seeded_only=settings.seeded_only,
+        exclude=(*settings.exclude, *lines),
+    )
+    return Scope(rules).refuses(facts.url, split(facts.url).host, facts.domain, depth, seeded)
+
+
+def explain(facts: Facts) -> list[str]:
+    """What became of the URL, and why: identity first, then its state, then what surrounds it."""
+    lines = [f"URL          {facts.url}"]
+    if facts.asked and facts.asked != facts.url:
+        lines.append(f"given as     {facts.asked}")
+    lines.append(f"fingerprint  {facts.fp & (2**64 - 1):016x}")
+    lines.append(f"domain       {facts.domain}")
+    if facts.page is not None:
+        return lines + _done(facts.page) + _rules(facts)
+    if facts.queue is not None:
+        return lines + _queued(facts, facts.queue) + _rules(facts) + _surroundings(facts)
+    return lines + _unknown(facts) + _rules(facts) + _surroundings(facts)
+
+
+def _done(page: PageRow) -> list[str]:
+    answered = "the site answered, but not with a page"
+    meaning = _MEANING.get(page.outcome, answered if page.status else "no usable response came")
+    status = f", status {page.status}" if page.status else ""
+    lines = [
+        f"state        done at {utc(page.fetched_ms)}: {page.outcome}{status}",
+        f"             {meaning}",
+    ]
+    if page.redirect:
+        lines.append(f"redirect     {page.redirect}")
+    if page.text_segment:
+        lines.append(f"text         {page.text_chars:,} characters (print it with 'lycosa show')")
+    return lines
+
+
+def _queued(facts: Facts, queue: dict[str, Any]) -> list[str]:
+    ahead, wait = queue["ahead"], (queue["waits_until_ms"] - facts.now_ms) / 1000
+    place = "next of its domain" if not ahead else f"{ahead:,} URLs of its domain come before it"
+    lines = [f"state        queued at depth {queue['depth']}: {place}"]
+    if queue["attempts"]:
+        lines.append(f"attempts     {queue['attempts']} failed so far")
+    if wait > 0:
+        until = utc(queue["waits_until_ms"])
+        lines.append(f"waiting      until {until} ({duration(wait)}), after a failure")
+    deaths = (queue["flags"] // Flag.KILL) & 3
+    if deaths:
+        lines.append(f"deaths       {deaths} engine(s) died while parsing it")
+    return lines
+
+
+def _unknown(facts: Facts) -> list[str]:
+    if facts.refused:
+        return [f"state        refused: {facts.refused}"]
+    if _capped(facts):
+        limit = f"{facts.max_pages_per_domain:,}"
+        return [f"state        refused: its domain has the {limit} pages it may have"]
+    if facts.domain_row is None:
+        return ["state        never seen, and neither was its domain"]
+    lines = ["state        never seen: no page that was fetched links to it"]
+    queued, most = facts.domain_row.get("queued", 0), facts.max_queued_per_domain
+    if most and queued >= most:
+        lines.append(f"             or it was dropped: the queue of its domain is full ({most:,})")
+    return lines
+
+
+def _capped(facts: Facts) -> bool:
+    most, row = facts.max_pages_per_domain, facts.domain_row
+    return bool(most and row and row.get("pages", 0) >= most)
+
+
+def _rules(facts: Facts) -> list[str]:
+    """What robots.txt and the health of the origin mean for it."""
+    origin, lines = facts.origin, []
+    if origin is None:
+        return ["robots.txt   not asked for yet"]
+    if origin.fetched_ms:
+        when = f"obtained {utc(origin.fetched_ms)} with status {origin.status}"
+        verdict = f"forbids it: {facts.robots_line}" if facts.robots_line else "allows it"
+        lines.append(f"robots.txt   {verdict} ({when})")
+    else:
+        lines.append("robots.txt   not obtained yet")
+    if origin.failures:
+        lines.append(f"origin       failed {origin.failures} times in a row{_retry(facts, origin)}")
+    if origin.reason and origin.retry_ms > facts.now_ms:
+        lines.append(f"             its URLs fail at once until then: {origin.reason}")
+    return lines
+
+
+def _retry(facts: Facts, origin: Origin) -> str:
+    return f", not tried before {utc(origin.retry_ms)}" if origin.retry_ms > facts.now_ms else ""
+
+
+def _surroundings(facts: Facts) -> list[str]:
+    """What its domain does now."""
+    row = facts.domain_row
+    if row is None:
+        return []
+    counts = f"{row['pages']:,} pages, about {row['queued']:,} URLs queued"
+    if row["lease_owner"] > 0:
+        state = f"held by engine {row['lease_owner']}"
+    elif row["lease_owner"] < 0:
+        state = "idle: nothing queued"
+    elif row["ready_at"] > facts.now_ms:
+        left = (row["ready_at"] - facts.now_ms) / 1000
+        state = f"left alone until {utc(row['ready_at'])} ({duration(left)})"
+    else:
+        state = "ready, waits for an engine"
+    lines = [f"its domain   {state}; {counts}"]
+    if row.get("failures"):
+        lines.append(f"             said {row['failures']} times in a row that it is overloaded")
+    return lines

@@ -1,0 +1,175 @@
+"""Counters of an engine, rates, and the one line that says what limits the speed. Pure.
+
+Owns what is counted and how the counts of many engines become one; knows neither where they are
+shown (`view`, `dashboard`) nor how they travel. `now` is a parameter.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+# Gauges where the sum over engines has no meaning: the worst one is what a person wants to know.
+_WORST = frozenset({"store_lag_s", "loop_max_ms"})
+# Told to every engine alike by the store, so that merging must not add them up.
+_SAME = frozenset({"queued", "domains"})
+
+
+@dataclass(slots=True)
+class Stats:
+    """What one engine (or, merged, a node) has done and is doing."""
+
+    # Counters: they only grow.
+    pages: int = 0
+    ok: int = 0
+    bytes: int = 0  # on the wire
+    requests: int = 0
+    visits: int = 0
+    robots_fetched: int = 0
+    local_shortage: int = 0  # fetches put back because this machine had no more open files
+    outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
+    drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
+
+    # Gauges: how it is now.
+    engines: int = 1
+    in_flight: int = 0
+    held: int = 0  # domains leased
+    ready: int = 0  # held domains that could be visited at once
+    dns_pending: int = 0
+    uncommitted: int = 0  # pages fetched but not in the store
+    queued: int = 0  # URLs in the whole crawl, an estimate
+    domains: int = 0  # with something left to fetch, in the whole crawl
+    cpu_share: float = 0.0  # of one core, 0 to 1; merged: of as many cores as engines
+    rss_mb: float = 0.0
+    store_lag_s: float = 0.0  # since the oldest uncommitted page was fetched
+    loop_max_ms: float = 0.0  # longest turn of the loop since the last report
+    short_of_files: bool = False  # concurrency is lowered for want of open files
+    loading_seeds: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Stats:
+        """Ignores what it does not know: the other side may be another version."""
+        known = {part.name for part in fields(cls)}
+        return cls(**{key: value for key, value in data.items() if key in known})
+
+    @classmethod
+    def merge(cls, parts: list[Stats]) -> Stats:
+        """The counts of many engines as one; of none, all zero."""
+        total = cls(engines=0)
+        for part in parts:
+            for name in _FIELDS:
+                merged = _merged(name, getattr(total, name), getattr(part, name))
+                setattr(total, name, merged)
+        return total
+
+
+_FIELDS = tuple(part.name for part in fields(Stats))
+
+
+def _merged(name: str, mine: Any, other: Any) -> Any:
+    if isinstance(mine, dict):
+        return {key: mine.get(key, 0) + other.get(key, 0) for key in (*mine, *other)}
+    if isinstance(mine, bool):
+        return mine or other
+    if name in _WORST or name in _SAME:
+        return max(mine, other)
+    return mine + other
+
+
+class Rates:
+    """How fast counters grow, over the last few seconds."""
+
+    def __init__(self, window: float = 10.0) -> None:
+        self._window = window  # s
+        self._samples: deque[tuple[float, Stats]] = deque()
+
+    def add(self, now: float, stats: Stats) -> None:
+        """Note the counters at this moment; `stats` must not be changed afterwards."""
+        samples = self._samples
+        if samples and stats.pages < samples[-1][1].pages:
+            samples.clear()  # an engine was replaced: counting begins anew
+        samples.append((now, stats))
+        # One sample at or beyond the window's far end stays: rates span the whole window.
+        while len(samples) > 2 and samples[1][0] <= now - self._window:
+            samples.popleft()
+
+    def of(self, name: str) -> float:
+        """Growth of one counter in units a second; 0 before there are two samples."""
+        if len(self._samples) < 2:
+            return 0.0
+        (begin, first), (end, last) = self._samples[0], self._samples[-1]
+        grown = getattr(last, name) - getattr(first, name)
+        return float(grown) / (end - begin) if end > begin else 0.0
+
+
+def limiting(stats: Stats, delay: float, max_workers: int) -> str:
+    """The one line that says what limits the speed now.
+
+    The order is that of cause and effect: a full CPU or slow name servers also fill the
+    concurrency, and a stuck disk stops everything.
+    """
+    checks = (_loading, _finished, _disk, _cpu, _dns, _files, _concurrency)
+    for check in checks:
+        line = check(stats, max_workers)
+        if line:
+            return line
+    return _politeness(stats, delay)
+
+
+def _loading(stats: Stats, _: int) -> str:
+    return "loading seeds" if stats.loading_seeds and not stats.ready else ""
+
+
+def _finished(stats: Stats, _: int) -> str:
+    busy = stats.queued or stats.held or stats.in_flight or stats.uncommitted
+    return "" if busy else "nothing left to fetch"
+
+
+def _disk(stats: Stats, _: int) -> str:
+    # Commits come once a second; five behind is more than a slow moment.
+    if stats.store_lag_s < 5:
+        return ""
+    return f"disk: the store is {stats.store_lag_s:.0f} s behind"
+
+
+def _cpu(stats: Stats, _: int) -> str:
+    if not stats.engines or stats.cpu_share / stats.engines < 0.9:
+        return ""
+    share = 100 * stats.cpu_share / stats.engines
+    return f"CPU: {share:.0f} % of {_count(stats.engines, 'core')} used"
+
+
+def _dns(stats: Stats, _: int) -> str:
+    # A few look-ups always wait; half of all fetches waiting is a bottleneck.
+    if stats.dns_pending < 20 or stats.dns_pending * 2 < stats.in_flight:
+        return ""
+    return f"DNS: {stats.dns_pending:,} of {stats.in_flight:,} fetches wait for a name server"
+
+
+def _files(stats: Stats, _: int) -> str:
+    if not stats.short_of_files:
+        return ""
+    return f"open files: the system allows no more than {stats.in_flight:,} fetches (ulimit -n)"
+
+
+def _concurrency(stats: Stats, max_workers: int) -> str:
+    if stats.in_flight < 0.95 * max_workers or not stats.ready:
+        return ""
+    return f"concurrency: {stats.in_flight:,} of {max_workers:,} fetches in flight (--max-workers)"
+
+
+def _politeness(stats: Stats, delay: float) -> str:
+    domains = max(stats.domains, stats.held)
+    if stats.ready > max(10, stats.held // 10):
+        return f"nothing: {stats.ready:,} domains are ready, speeding up"
+    if not delay:
+        return f"the sites: {_count(domains, 'domain')}, one request each at a time"
+    return f"politeness: {_count(domains, 'domain')} / {delay:g} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,293 @@
+"""The one table of options. Owns the name, kind, default, unit and help of every setting.
+
+The flags of the command line, the LYCOSA_* variables, the keys of a TOML file and
+docs/reference.md all come from `OPTIONS`: to add a setting, add a row here and the field in
+`config` that it fills. Knows how one value is read from text; knows nothing of where it came
+from, nor what it is for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+KIB = 1024
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZES = {"": 1, "k": KIB, "m": KIB**2, "g": KIB**3, "t": KIB**4}
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a value is read: `parse` raises ValueError on anything that is not `expects`."""
+
+    expects: str
+    parse: Callable[[object], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting, or one flag of one command."""
+
+    name: str  # flag without the dashes and TOML key; in upper case with LYCOSA_ the variable
+    kind: Kind
+    default: object
+    help: str
+    metavar: str = ""
+    unit: str = ""
+    commands: tuple[str, ...] = ("crawl",)
+    shared: bool = False  # all nodes of a crawl agree on it: it is stored with the crawl
+    repeat: bool = False  # may be given several times; a list in TOML, commas in the variable
+    flag_only: bool = False  # a question's filter, not a setting: no variable, no TOML key
+    shown_default: str = ""  # said instead of the default
+
+    @property
+    def variable(self) -> str:
+        return "LYCOSA_" + self.name.upper().replace("-", "_")
+
+    @property
+    def flag(self) -> str:
+        """The flag to show: of a switch that is on by default, the one that turns it off."""
+        return f"--no-{self.name}" if self.default is True else f"--{self.name}"
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise ValueError
+    return value.strip()
+
+
+def _amount(value: object, units: dict[str, float] | dict[str, int]) -> float:
+    if isinstance(value, bool):
+        raise ValueError
+    if isinstance(value, int | float):
+        return value
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]*)", _text(value).lower())
+    if not found or found[2] not in units:
+        raise ValueError
+    return float(found[1]) * units[found[2]]
+
+
+def _at_least(amount: float, low: float, above: bool = False) -> float:
+    # Written so that NaN and infinity are refused as well.
+    if not (low < amount if above else low <= amount) or amount > 1e15:
+        raise ValueError
+    return amount
+
+
+def parse_seconds(value: object) -> float:
+    """90, '90', '30m', '12h', '2d' or '500ms' as seconds."""
+    return _at_least(_amount(value, _SECONDS), 0)
+
+
+def parse_size(value: object) -> int:
+    """5000, '512k', '5M', '5MiB' or '1.5G' as bytes; K, M, G and T are powers of 1,024."""
+    if isinstance(value, str):
+        value = re.sub(r"(?i)(?<=[kmgt])i?b$|(?<=\d)b$", "", value.strip())
+    return int(_at_least(_amount(value, _SIZES), 1))
+
+
+def parse_whole(value: object, low: int = 0) -> int:
+    """A whole number; '1_000' and '1,000' are fine."""
+    if isinstance(value, str):
+        value = int(value.replace(",", ""))
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError
+    return int(_at_least(value, low))
+
+
+def parse_switch(value: object) -> bool:
+    """On or off; a variable may say 1, true, yes, on or 0, false, no, off."""
+    if isinstance(value, bool):
+        return value
+    word = _text(value).lower()
+    if word not in _TRUE | _FALSE:
+        raise ValueError
+    return word in _TRUE
+
+
+def parse_nameserver(value: object) -> tuple[str, int]:
+    """'192.0.2.1', '192.0.2.1:5353', '2001:db8::1' or '[2001:db8::1]:53'."""
+    import ipaddress
+
+    text = _text(value)
+    found = re.fullmatch(r"\[(.+)\](?::(\d+))?|([^:]+)(?::(\d+))?|(.+)", text)
+    assert found is not None  # the last alternative takes anything
+    host = found[1] or found[3] or found[5]
+    return str(ipaddress.ip_address(host)), _port(found[2] or found[4] or 53)
+
+
+def _port(value: object) -> int:
+    port = parse_whole(value, 1)
+    if port > 65535:
+        raise ValueError
+    return port
+
+
+def parse_port_map(value: object) -> dict[int, int]:
+    """'80=18080,443=18443', or a table in TOML."""
+    if isinstance(value, dict):
+        pairs: Iterable[tuple[object, object]] = value.items()
+    else:
+        pairs = [tuple(pair.split("=")) for pair in _text(value).split(",")]  # type: ignore[misc]
+    return {_port(a): _port(b) for a, b in pairs}
+
+
+def parse_email(value: object) -> str:
+    """An address as it may stand in a user agent: no spaces, no brackets."""
+    if not re.fullmatch(r"[^\s@()<>;,\x00-\x20\x7f-]+@[^\s@()<>;,\x00-\x20\x7f]+", _text(value)):
+        raise ValueError
+    return _text(value)
+
+
+def parse_contact_url(value: object) -> str:
+    """An http(s) URL as it may stand in a user agent."""
+    if not re.fullmatch(r"https?://[!-'*-:<-~]+", _text(value)):
+        raise ValueError
+    return _text(value)
+
+
+def parse_path(value: object) -> Path:
+    return Path(_text(value)).expanduser()
+
+
+def parse_store(value: object) -> str:
+    text = _text(value)
+    if text != "sqlite" and not re.match(r"postgres(ql)?://", text):
+        raise ValueError
+    return text
+
+
+def whole(low: int = 0) -> Kind:
+    return Kind(f"a whole number of at least {low}", lambda v: parse_whole(v, low))
+
+
+def choice(*names: str) -> Kind:
+    def parse(value: object) -> str:
+        if value not in names:
+            raise ValueError
+        return str(value)
+
+    return Kind("one of " + ", ".join(names), parse)
+
+
+def seconds(low: float = 0, above: bool = False) -> Kind:
+    bound = f"more than {low:g}" if above else f"at least {low:g}"
+    expects = f"a time of {bound} seconds, such as 90, 30m, 12h or 2d"
+    return Kind(expects, lambda v: _at_least(parse_seconds(v), low, above))
+
+
+SIZE = Kind("a size such as 512k, 5M or 1G", parse_size)
+SWITCH = Kind("true or false", parse_switch)
+TEXT = Kind("a text", _text)
+PATH = Kind("a path", parse_path)
+EMAIL = Kind("an email address such as you@example.org", parse_email)
+CONTACT = Kind("a URL that begins with http:// or https://", parse_contact_url)
+STORE = Kind("'sqlite' or a URL that begins with postgresql://", parse_store)
+NAMESERVER = Kind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
+PORTS = Kind("pairs of ports such as 80=18080,443=18443", parse_port_map)
+
+READERS = ("status", "pages", "show", "why", "stop", "exclude", "audit")
+EVERY = ("crawl", "check", *READERS)
+LOGGERS = ("crawl", "demo")
+
+# fmt: off
+OPTIONS: tuple[Option, ...] = (
+    Option("email", EMAIL, None, "your address, sent with every request so that a site's owner"
+           " can reach you; without it there is no crawl", "ADDRESS", shared=True),
+    Option("contact-url", CONTACT, None, "a page about your crawl, sent with every request",
+           "URL", shared=True),
+    Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
+           commands=EVERY),
+    Option("resume", SWITCH, False, "go on with the crawl in the data directory; settings not"
+           " given again stay as they were"),
+    Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
+           " directory", "URL", commands=EVERY),
+    Option("config", PATH, None, "read settings from this TOML file; its keys are these names",
+           "FILE", commands=EVERY),
+    Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
+           " pattern a line", "FILE", shared=True),
+    Option("seeded-urls-only", SWITCH, False, "stay in the domains of the seeds", shared=True),
+    Option("max-workers", whole(1), 1000, "fetches in flight at once on this node", "N",
+           commands=("crawl", "check")),
+    Option("engines", whole(1), None, "processes", "N", commands=("crawl", "check"),
+           shown_default="one per core"),
+    Option("max-pages", whole(1), None, "stop after this many pages", "N",
+           shown_default="no limit"),
+    Option("max-duration", seconds(0, above=True), None, "stop after this long", "TIME",
+           unit="seconds", shown_default="no limit"),
+    Option("max-depth", whole(), None, "follow at most this many links from a seed", "N",
+           shared=True, shown_default="no limit"),
+    Option("max-pages-per-domain", whole(1), None, "fetch at most this many pages of a domain",
+           "N", shared=True, shown_default="no limit"),
+    Option("max-queued-per-domain", whole(1), 10_000, "keep at most this many URLs of a domain"
+           " waiting; more are counted and dropped", "N", shared=True),
+    Option("delay", seconds(), 70.0, "wait this long between the end of a visit to a domain and"
+           " the next; a longer Crawl-delay in robots.txt wins", "TIME", unit="seconds",
+           shared=True, commands=("crawl", "check")),
+    Option("ip-delay", seconds(), None, "wait this long between visits to one IP address", "TIME",
+           unit="seconds", shared=True, shown_default="a 70th of the delay"),
+    Option("warc", SWITCH, False, "keep responses as WARC files beside the text"),
+    Option("sitemaps", SWITCH, False, "also find pages by the sitemaps that robots.txt names",
+           shared=True),
+    Option("ignore-nofollow", SWITCH, False, "follow links that a page marks nofollow",
+           shared=True),
+    Option("tls-verify", SWITCH, False, "refuse sites whose TLS certificate is not valid"),
+    Option("allow-private-addresses", SWITCH, False, "also connect to loopback and private"
+           " addresses; only for tests on your own network"),
+    Option("nameserver", NAMESERVER, (), "ask this name server", "HOST:PORT", repeat=True,
+           commands=("crawl", "check"), shown_default="those of the system"),
+    Option("port-map", PORTS, {}, "connect to other ports than URLs say; for rehearsals",
+           "80=18080,443=18443", shown_default="none"),
+    Option("visit-timeout", seconds(0, above=True), 90.0, "end a visit after this long", "TIME",
+           unit="seconds", shared=True),
+    Option("lease-time", seconds(0, above=True), 180.0, "how long an engine may be silent before"
+           " others take over its domains", "TIME", unit="seconds", shared=True),
+    Option("max-body", SIZE, 5 * KIB**2, "read at most this much of a response", "SIZE",
+           unit="bytes", shared=True),
+    Option("log-level", choice("debug", "info", "warning", "error"), "info", "what to report",
+           "LEVEL", commands=LOGGERS),
+    Option("log-format", choice("text", "json"), "text", "how to report it", "FORMAT",
+           commands=LOGGERS),
+    Option("log-interval", seconds(0, above=True), 5.0, "without a terminal, report progress this"
+           " often", "TIME", unit="seconds", commands=LOGGERS),
+    Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
+    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS), flag_only=True),
+    Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("pages",),
+           flag_only=True),
+    Option("status", whole(), 0, "only pages with this HTTP status", "CODE", commands=("pages",),
+           flag_only=True, shown_default="any"),
+    Option("outcome", TEXT, "", "only pages with this outcome, such as ok, redirect or timeout",
+           "NAME", commands=("pages",), flag_only=True),
+    Option("since", seconds(), 0.0, "only pages of the last 10m, 2h, 1d and so on", "TIME",
+           commands=("pages",), unit="seconds", flag_only=True, shown_default="all"),
+    Option("prefix", TEXT, "", "only URLs that begin so", "URL", commands=("pages",),
+           flag_only=True),
+    Option("limit", whole(1), 100, "at most this many", "N", commands=("pages",),
+           flag_only=True),
+    Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),
+    Option("data-dir", PATH, Path("lycosa-demo"), "where the demo is kept; an older demo there is"
+           " replaced", "DIR", commands=("demo",), flag_only=True),
+    Option("domains", whole(1), 200, "domains of the simulated web", "N", commands=("demo",),
+           flag_only=True),
+    Option("pages", whole(1), 10, "pages of each domain", "N", commands=("demo",),
+           flag_only=True),
+    Option("delay", seconds(), 0.5, "wait this long between visits to a domain", "TIME",
+           unit="seconds", commands=("demo",), flag_only=True),
+    Option("name", TEXT, "example.com", "look up this name where no seeds are given", "HOST",
+           commands=("check",), flag_only=True),
+)
+# fmt: on
+
+
+def options_of(command: str) -> list[Option]:
+    """What a command accepts, in the order of the table."""
+    return [option for option in OPTIONS if command in option.commands]
+
+
+def settings() -> list[Option]:
+    """What may also come from the environment or a TOML file."""
+    return [option for option in OPTIONS if not option.flag_only]

@@ -1,0 +1,106 @@
+"""A fresh copy of the tree sets itself up and works: what a new user and the build server do."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("docs", "src", "scripts", "tests", ".ci")
+FILES = ("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml")
+
+
+def copy_tree(target: Path) -> Path:
+    junk = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, target / name, ignore=junk)
+    for name in FILES:
+        shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+def environment() -> dict[str, str]:
+    """Without the environment that runs this test."""
+    own = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}
+    values = {key: value for key, value in os.environ.items() if key not in own}
+    venv = str(ROOT / ".venv")
+    kept = [part for part in values["PATH"].split(":") if not part.startswith(venv)]
+    return {**values, "PATH": ":".join(kept)}
+
+
+def start(script: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [script, *words],
+        cwd="/",
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_fresh_copy_sets_itself_up(tmp_path: Path) -> None:
+    tree = copy_tree(tmp_path / "a copy")
+    both = [start(tree / "scripts/lycosa", "version") for _ in range(2)]
+    for process in both:  # two first starts at once do not get into each other's way
+        out, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err
+        assert out.startswith("lycosa ")
+    begin = time.monotonic()
+    again = start(tree / "scripts/lycosa", "version")
+    out, err = again.communicate(timeout=60)
+    assert (again.returncode, err) == (0, "")
+    assert time.monotonic() - begin < 5  # nothing was installed again
+
+    checks = start(tree / "scripts/test", "tests/test_config.py")
+    out, err = checks.communicate(timeout=800)
+    assert checks.returncode == 0, out + err
+    assert out.endswith("All checks and tests passed.\n")
+
+    moved = tmp_path / "moved"
+    tree.rename(moved)  # a virtual environment can't be moved: it is made anew
+    process = start(moved / "scripts/lycosa", "version")
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+
+
+def test_an_old_python_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    shutil.copytree(ROOT / "scripts", tree / "scripts")
+    shutil.copy2(ROOT / "pyproject.toml", tree)
+    done = subprocess.run(
+        [tree / "scripts/lycosa", "version"],
+        env={**environment(), "PYTHON": "/bin/false"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("lycosa: Python 3.11 or newer is needed")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_python_without_venv_and_pip_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    shutil.copytree(ROOT / "scripts", tree / "scripts")
+    shutil.copy2(ROOT / "pyproject.toml", tree)
+    bare = tmp_path / "python3"
+    bare.write_text('#!/bin/sh\n[ "$1" = -m ] && exit 1\nexec python3 "$@"\n')
+    bare.chmod(0o755)
+    done = subprocess.run(
+        [tree / "scripts/lycosa", "version"],
+        env={**environment(), "PYTHON": str(bare)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "apt install python3-venv" in done.stderr
+    assert done.stderr.count("\n") == 1
