@@ -1,0 +1,335 @@
+"""Judges a crawler by the server's log: was it polite, all the time, to every domain?
+
+Owns the proof of P1, P2 and P3 from the outside. Shares no code with the crawler: it knows the
+world, in which every rule holds by construction, and the log, which the crawler can't write.
+Pure: takes entries, returns a report.
+
+A visit is what one turn of a domain may do: robots.txt of an origin, one page, up to five
+redirects that stay in the domain (with the robots.txt of their origins), and one switch from a
+failed https to http. Whatever is closer to the request before it than the delay must be one of
+these; everything else begins a new visit and was too soon.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urljoin, urlsplit
+
+from lycosa.simweb.paths import registrable
+from lycosa.simweb.reqlog import Entry
+from lycosa.simweb.world import World
+
+MAX_HOPS = 5
+ROBOTS_AGE = 24 * 3600.0  # seconds that a robots.txt may be used
+CROSS_SECONDS = 60.0  # a redirected robots.txt is asked for so soon, or it is something else
+_CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
+_SHOWN = 20  # violations in the printed report
+
+
+@dataclass(slots=True, frozen=True)
+class Violation:
+    """One rule broken by one request."""
+
+    rule: str  # P1, P2, P3 or agent
+    kind: str  # see the tests for each of them
+    domain: str
+    url: str
+    at: float  # seconds, monotonic
+    detail: str = ""
+
+
+@dataclass
+class Report:
+    """What was found."""
+
+    requests: int = 0
+    domains: int = 0
+    visits: int = 0
+    pages: int = 0  # requests for pages, redirects included
+    robots: int = 0
+    resends: list[str] = field(default_factory=list)  # again after a reply without a byte
+    refetches: list[str] = field(default_factory=list)  # pages asked for again after a 200
+    robots_refetches: int = 0  # within a day of a good answer
+    cross_robots: dict[str, int] = field(default_factory=dict)  # target -> most in one hour
+    agents: list[str] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """No rule was broken."""
+        return not self.violations
+
+    def kinds(self) -> dict[str, int]:
+        """How often each kind of violation was found."""
+        counts: dict[str, int] = defaultdict(int)
+        for violation in self.violations:
+            counts[f"{violation.rule} {violation.kind}"] += 1
+        return dict(counts)
+
+    def text(self) -> str:
+        """For people."""
+        lines = [
+            f"requests {self.requests}, domains {self.domains}, visits {self.visits}",
+            f"pages {self.pages}, robots.txt {self.robots} ({self.robots_refetches} again in 24 h)",
+            f"pages fetched again {len(self.refetches)}, resent after no reply {len(self.resends)}",
+        ]
+        lines += [f"  again: {url}" for url in self.refetches[:_SHOWN]]
+        lines += [f"{url}: at most {n} in an hour" for url, n in self.cross_robots.items()]
+        lines += [f"user agent: {agent}" for agent in self.agents]
+        lines += [f"VIOLATION {kind}: {n}" for kind, n in sorted(self.kinds().items())]
+        for v in self.violations[:_SHOWN]:
+            lines.append(f"  {v.at:.3f} {v.rule} {v.kind} {v.url} {v.detail}")
+        lines.append("polite" if self.ok else f"NOT polite: {len(self.violations)} violations")
+        return "\n".join(lines)
+
+
+def check(log: Iterable[Entry], world: World, delay: float, tolerance: float = 0.005) -> Report:
+    """Judges a whole history. `tolerance`: seconds that a server sees things late."""
+    entries = sorted(log, key=lambda entry: entry.start)
+    return _Judge(world, delay, tolerance).judge(entries)
+
+
+@dataclass
+class _Visit:
+    """What a domain's present visit has done."""
+
+    robots: set[str] = field(default_factory=set)  # origins asked for theirs
+    page: Entry | None = None  # the last request for a page
+    aim: str = ""  # where a redirect just served leads, in the domain
+    hops: int = 0
+    robots_aim: str = ""
+    robots_hops: int = 0
+    switched: bool = False
+    resent: bool = False
+
+
+@dataclass
+class _Domain:
+    """What is known of a domain so far."""
+
+    visit: _Visit = field(default_factory=_Visit)
+    last: Entry | None = None
+    last_end: float = -math.inf  # of all its responses
+    crawl_delay: float = 0.0
+    not_before: float = -math.inf  # from Retry-After
+
+
+class _Judge:
+    def __init__(self, world: World, delay: float, tolerance: float) -> None:
+        self._world, self._delay, self._tolerance = world, delay, tolerance
+        self._report = Report()
+        self._domains: dict[str, _Domain] = defaultdict(_Domain)
+        self._good: dict[str, Entry] = {}  # robots URL -> last answer that settles it
+        self._bad: set[str] = set()  # robots URLs that have only failed
+        self._aims: dict[str, tuple[float, str]] = {}  # robots redirects: URL -> when, from domain
+        self._cross: dict[str, list[float]] = defaultdict(list)
+        self._kept: set[str] = set()
+
+    def judge(self, entries: list[Entry]) -> Report:
+        """Goes through the history once, in the order of time."""
+        for entry in entries:
+            self._one(entry)
+        report = self._report
+        report.domains = len(self._domains)
+        report.cross_robots = {url: _most_in_an_hour(t) for url, t in sorted(self._cross.items())}
+        self._judge_agents(entries)
+        return report
+
+    def _one(self, entry: Entry) -> None:
+        self._report.requests += 1
+        since, source = self._aims.get(entry.url, (-math.inf, ""))
+        aimed = entry.start - since < CROSS_SECONDS
+        robots = entry.target == "/robots.txt" or aimed
+        if robots:
+            self._note_robots(entry)
+        else:
+            self._judge_page(entry)
+        if aimed and source != entry.domain:
+            self._cross[entry.url].append(entry.start)  # the one exception to P1 and P2
+            return
+        self._judge_time(entry, robots)
+
+    def _blame(self, rule: str, kind: str, entry: Entry, detail: str = "") -> None:
+        self._report.violations.append(
+            Violation(rule, kind, entry.domain, entry.url, entry.start, detail)
+        )
+
+    # P3: robots.txt
+
+    def _note_robots(self, entry: Entry) -> None:
+        report, url = self._report, entry.url
+        report.robots += 1
+        before = self._good.get(url)
+        if before is not None and before.status < 300 and entry.start - before.end < ROBOTS_AGE:
+            report.robots_refetches += 1
+        if 300 <= entry.status < 400 and entry.location:
+            aim = urljoin(url, entry.location)
+            self._aims[aim] = (entry.end, entry.domain)
+        if _settles(entry.status):
+            self._good[url] = entry
+            self._bad.discard(url)
+        elif url not in self._good:
+            self._bad.add(url)
+        if 200 <= entry.status < 300:
+            domain = self._domains[entry.domain]
+            asked = self._world.crawl_delay(entry.host)
+            domain.crawl_delay = max(domain.crawl_delay, asked)
+
+    def _judge_page(self, entry: Entry) -> None:
+        report = self._report
+        report.pages += 1
+        if entry.url in self._kept:
+            report.refetches.append(entry.url)
+        if entry.status == 200:
+            self._kept.add(entry.url)
+        problem = self._robots_problem(entry)
+        if problem:
+            self._blame("P3", problem, entry)
+        elif self._world.allowed(entry.url) is False:
+            self._blame("P3", "disallowed", entry)
+
+    def _robots_problem(self, entry: Entry) -> str:
+        """What is wrong with what the crawler could know of the origin's robots.txt, or ''."""
+        url = entry.origin + "/robots.txt"
+        for _ in range(MAX_HOPS + 1):
+            good = self._good.get(url)
+            if good is None:
+                return "robots-unreachable" if url in self._bad else "robots-missing"
+            if good.end > entry.start + self._tolerance:
+                return "robots-missing"
+            if entry.start - good.end > ROBOTS_AGE:
+                return "robots-stale"
+            if not 300 <= good.status < 400:
+                return ""
+            url = urljoin(url, good.location)
+        return ""  # redirects for ever: counts as unavailable
+
+    # P1 and P2: time
+
+    def _judge_time(self, entry: Entry, robots: bool) -> None:
+        domain = self._domains[entry.domain]
+        last = domain.last
+        if last is not None and entry.start < domain.last_end - self._tolerance:
+            self._blame("P2", "overlap", entry, f"with {last.url}")
+        gap = entry.start - domain.last_end
+        needed = max(self._delay, domain.crawl_delay)
+        late = domain.not_before - entry.start
+        # After a whole delay any request may begin a visit, whatever else it could have been.
+        rested = gap >= needed - self._tolerance and late <= self._tolerance
+        fits = not rested and last is not None and _fits(domain.visit, last, entry, robots)
+        if fits and last is not None and _resent(last, entry):
+            self._report.resends.append(entry.url)
+            domain.visit.resent = True
+        if not fits:
+            if last is not None and gap < needed - self._tolerance:
+                kind = self._too_soon(domain.visit, entry, robots, gap)
+                self._blame("P1", kind, entry, f"{gap:.3f} s after {last.url}, not {needed:g}")
+            elif late > self._tolerance:
+                self._blame("P1", "retry-after", entry, f"{late:.3f} s early")
+            self._report.visits += 1
+            domain.visit = _Visit()
+        self._advance(domain, entry, robots)
+
+    def _too_soon(self, visit: _Visit, entry: Entry, robots: bool, gap: float) -> str:
+        """The name of what went wrong when a request came too soon."""
+        if gap >= self._delay - self._tolerance:
+            return "crawl-delay"
+        if not robots and entry.url == visit.aim:
+            return "too-many-hops"
+        if robots and entry.url == visit.robots_aim:
+            return "too-many-robots-hops"
+        return "robots-again" if robots else "second-page"
+
+    def _advance(self, domain: _Domain, entry: Entry, robots: bool) -> None:
+        """Brings the domain's state to the end of a request."""
+        visit = domain.visit
+        aim = urljoin(entry.url, entry.location) if 300 <= entry.status < 400 else ""
+        if aim and registrable(urlsplit(aim).hostname or "") != entry.domain:
+            aim = ""
+        if robots:
+            followed = entry.url == visit.robots_aim
+            visit.robots_hops = visit.robots_hops + 1 if followed else 0
+            visit.robots_aim = aim
+            if not followed:
+                visit.robots.add(entry.origin)
+        else:
+            visit.hops += entry.url == visit.aim
+            visit.switched |= visit.page is not None and visit.page.scheme != entry.scheme
+            visit.page, visit.aim = entry, aim
+        domain.last = entry
+        domain.last_end = max(domain.last_end, entry.end)
+        if entry.retry_after:
+            domain.not_before = entry.end + entry.retry_after
+
+    # The user agent
+
+    def _judge_agents(self, entries: list[Entry]) -> None:
+        first: dict[str, Entry] = {}
+        for entry in entries:
+            first.setdefault(entry.agent, entry)
+        self._report.agents = sorted(first)
+        for agent, entry in first.items():
+            if not _CONTACT.search(agent):
+                self._blame("agent", "no-contact", entry, repr(agent))
+
+
+def _fits(visit: _Visit, last: Entry, entry: Entry, robots: bool) -> bool:
+    """Is this request a part of the visit that is under way?"""
+    if robots:
+        followed = entry.url == visit.robots_aim and visit.robots_hops < MAX_HOPS
+        return followed or _may_ask_robots(visit, last, entry)
+    if visit.page is None:
+        return True
+    if entry.url == visit.aim:
+        return visit.hops < MAX_HOPS
+    if _resent(last, entry):
+        return not visit.resent
+    return _switch(visit, entry) and visit.page.target == entry.target
+
+
+def _may_ask_robots(visit: _Visit, last: Entry, entry: Entry) -> bool:
+    """Does the visit touch a new origin now: a redirect's, or http after https failed?"""
+    if entry.origin in visit.robots:
+        return False
+    if visit.page is None:
+        return _failed_https(last, entry)
+    return _origin(visit.aim) == entry.origin or _switch(visit, entry)
+
+
+def _resent(last: Entry, entry: Entry) -> bool:
+    """The same again after a connection that closed without a byte: HTTP lets clients do so."""
+    return last.url == entry.url and last.status == 0
+
+
+def _failed_https(failed: Entry, entry: Entry) -> bool:
+    same = failed.host == entry.host and failed.status == 0
+    return same and failed.scheme == "https" and entry.scheme == "http"
+
+
+def _switch(visit: _Visit, entry: Entry) -> bool:
+    """From a page over https that failed to http, once."""
+    return visit.page is not None and not visit.switched and _failed_https(visit.page, entry)
+
+
+def _settles(status: int) -> bool:
+    """An answer after which a crawler knows what it may do (or where to ask)."""
+    return 200 <= status < 500 and status != 429
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _most_in_an_hour(times: list[float]) -> int:
+    """The largest number of times within any hour."""
+    most = begin = 0
+    for end, time in enumerate(times):
+        while time - times[begin] >= 3600:
+            begin += 1
+        most = max(most, end - begin + 1)
+    return most
