@@ -103,6 +103,14 @@ def test_a_refused_url_costs_no_request_and_the_next_one_is_taken() -> None:
     ]
 
 
+def test_a_visit_asks_for_one_robots_only() -> None:
+    domain = held("https://a.test/private", "https://www.a.test/", "https://a.test/open")
+    web = {"https://a.test/robots.txt": (200, "", b"User-agent: *\nDisallow: /private")}
+    asked, _ = run(domain, web)
+    assert asked == ["https://a.test/robots.txt"]
+    assert [url.url for url in domain.run] == ["https://www.a.test/", "https://a.test/open"]
+
+
 @pytest.mark.parametrize("status", [200, 204, 301, 400, 401, 403, 404, 410])
 def test_an_answer_that_is_no_outage_allows(status: int) -> None:
     domain = held("https://a.test/")

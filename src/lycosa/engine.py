@@ -148,7 +148,10 @@ class Engine:
         warc = None
         if self.settings["warc"]:
             warc = SegmentWriter(self.root, "warc", self.owner, SEGMENT_BYTES, self._warcinfo)
-        self.exchanger = Exchanger(self.frontier, self.owner, engine_now, text, warc, self.ledger)
+        renew = self.crawl.lease_time / 20
+        self.exchanger = Exchanger(
+            self.frontier, self.owner, engine_now, text, warc, self.ledger, renew
+        )
 
     def _warcinfo(self, name: str) -> bytes:
         return warcinfo(

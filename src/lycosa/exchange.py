@@ -58,6 +58,7 @@ class Exchanger:
         text: SegmentWriter | None = None,
         warc: SegmentWriter | None = None,
         ledger: Syncs | None = None,
+        renew_every: float = 0.0,
     ) -> None:
         self.frontier = frontier
         self.owner = owner
@@ -66,13 +67,19 @@ class Exchanger:
         self._warc = warc
         self._ledger = ledger
         self._number = 0
+        self._renew_every = renew_every  # seconds in which nothing to say needs no commit
+        self._renewed = float("-inf")
         self._rules_version = 0
 
     def perform(self, exchange: Exchange, closing: bool = False) -> Reply:
         """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
         reply = Reply(self._clock())
         try:
-            self._commit(exchange.batch, reply, closing)
+            if exchange.batch.empty() and not closing and self._renewed_lately(reply):
+                reply.committed = self.frontier.watch()
+            else:
+                self._commit(exchange.batch, reply, closing)
+            self._hear(reply)
             reply.asked = exchange.want
             if exchange.want:
                 reply.leases = self.frontier.lease(self.owner, exchange.want)
@@ -81,6 +88,18 @@ class Exchanger:
         except Exception as error:  # crosses to the loop's thread
             reply.error = error
         return reply
+
+    def _renewed_lately(self, reply: Reply) -> bool:
+        """The lease then counts from its last renewal."""
+        if reply.sent - self._renewed >= self._renew_every:
+            return False
+        reply.sent = self._renewed
+        return True
+
+    def _hear(self, reply: Reply) -> None:
+        if reply.committed and reply.committed.rules_version != self._rules_version:
+            self._rules_version = reply.committed.rules_version
+            reply.exclude = tuple(self.frontier.exclusions())
 
     def _commit(self, batch: Batch, reply: Reply, closing: bool) -> None:
         """A batch with a number was written before: its commit failed and is tried again (F5)."""
@@ -95,9 +114,7 @@ class Exchanger:
             batch.number = self._number
         reply.sent = self._clock()
         reply.committed = self.frontier.commit(self.owner, batch)
-        if reply.committed.rules_version != self._rules_version:
-            self._rules_version = reply.committed.rules_version
-            reply.exclude = tuple(self.frontier.exclusions())
+        self._renewed = reply.sent
 
     def _unsettled(self, pages: list[PageRow]) -> list[PageRow]:
         """Without pages that redirects led to and that were done before: no text twice (F1)."""

@@ -8,35 +8,29 @@ ending: when nothing is left, when a limit is reached, or when somebody asks for
 from __future__ import annotations
 
 import os
-import resource
 import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import orjson
 
-from lycosa import datadir, upkeep
-from lycosa.clock import engine_now, wall_now
-from lycosa.config import SETTINGS_KEY, CrawlSettings, NodeSettings, RunLimits
+from lycosa import datadir, opening, upkeep
+from lycosa.clock import engine_now
+from lycosa.config import CrawlSettings, NodeSettings, RunLimits
 from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED, store_rules
 from lycosa.errors import UserError
 from lycosa.frontier import DATABASE
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
-from lycosa.seeding import Loader, any_good
+from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
 
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
-SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
-FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
 SILENT_SECONDS = 60.0  # an engine that says nothing for so long hangs
 QUICK_DEATH = 10.0  # seconds; so many in a row, and the fault is ours, not a page's
 QUICK_DEATHS = 5
@@ -54,95 +48,17 @@ def run_crawl(
     """Start or resume a crawl and stay with it to its end; returns the exit code."""
     if node.store != "sqlite":
         raise UserError("PostgreSQL is not supported in this version: leave --store out.")
-    with _spooled(seeds) as sources:
-        _check_seeds(sources)
+    with opening.spooled(seeds) as sources:
+        opening.check_seeds(sources)
         (datadir.check_old if resume else datadir.check_new)(node.data_dir)
         lock = datadir.lock(node.data_dir)
         try:
             (datadir.check_old if resume else datadir.check_new)(node.data_dir)
-            frontier = _open(crawl, node, resume)
-            _take_seeds(frontier, node.data_dir, sources)
+            frontier = opening.open_frontier(crawl, node, resume)
+            opening.take_seeds(frontier, node.data_dir, sources)
             return Supervisor(crawl, node, limits, frontier, lock).run()
         finally:
             os.close(lock)
-
-
-@contextmanager
-def _spooled(seeds: list[str]) -> Iterator[list[str]]:
-    """Standard input is read once, so it becomes a file."""
-    if "-" not in seeds:
-        yield seeds
-        return
-    with tempfile.NamedTemporaryFile(prefix="lycosa-seeds-") as file:
-        while chunk := sys.stdin.buffer.read(1 << 20):
-            file.write(chunk)
-        file.flush()
-        yield [file.name if each == "-" else each for each in seeds]
-
-
-def _check_seeds(seeds: list[str]) -> None:
-    if seeds and not any(any_good(each) for each in seeds):
-        raise UserError(
-            f"{', '.join(seeds)}: no line is a domain or URL; "
-            "give one domain (example.com) or URL per line."
-        )
-
-
-def _open(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> SqliteFrontier:
-    """The frontier of a new crawl, or of an old one with everything that died in it rescued."""
-    path = node.data_dir / DATABASE
-    if not resume:
-        _create(path, crawl)
-    frontier = SqliteFrontier(path, store_rules(crawl), wall_now)
-    # The wall clock may have been set back since: the store's time counts, and while we run
-    # nothing but the clock that never jumps does.
-    to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
-    frontier.now_ms = lambda: int(engine_now() * 1000 + to_ms)
-    rescued = upkeep.rescue(frontier, node.data_dir, frontier.living())
-    if rescued:
-        log.info("took over what an earlier run held", domains=rescued)
-    frontier.put_settings({SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0})
-    return frontier
-
-
-def _create(path: Path, crawl: CrawlSettings) -> None:
-    """Make the database under another name first: it is there whole, or not at all."""
-    draft = path.with_suffix(".new")
-    for leftover in path.parent.glob(f"{draft.name}*"):
-        leftover.unlink()
-    frontier = SqliteFrontier(draft, store_rules(crawl), wall_now, create=True)
-    frontier.put_settings(
-        {
-            SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
-            "started_ms": wall_now(),
-            "rules_version": 1,
-        }
-    )
-    frontier.put_exclusions(crawl.exclude)
-    frontier.close()
-    draft.rename(path)
-
-
-def _take_seeds(frontier: SqliteFrontier, root: Path, sources: list[str]) -> None:
-    (root / datadir.SEEDS).mkdir(exist_ok=True)
-    if sources:
-        frontier.put_settings({"seeds_loaded": 0, "finished": 0})
-        datadir.copy_seeds(root, sources)
-
-
-def fitting_workers(node: NodeSettings) -> int:
-    """Concurrent fetches per engine: what was asked for, or what the open-file limit allows."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    wanted = max(1, -(-node.max_workers // node.engines))
-    allowed = max(10, int((hard - SPARE_FILES) / FILES_PER_FETCH))
-    if hard != resource.RLIM_INFINITY and wanted > allowed:
-        log.warning(
-            f"the open-file limit is {hard}: {allowed * node.engines} concurrent fetches instead "
-            f"of {node.max_workers}; raise it with 'ulimit -n' for more"
-        )
-        return allowed
-    return wanted
 
 
 @dataclass(slots=True)
@@ -192,7 +108,7 @@ class Supervisor:
         self.loader = Loader(node.data_dir, self._connect)
         self._signals = 0
         self._logged = self._checked = engine_now()
-        self.per_engine = fitting_workers(node)
+        self.per_engine = opening.fitting_workers(node)
 
     def _connect(self) -> SqliteFrontier:
         return SqliteFrontier(

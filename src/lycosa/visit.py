@@ -120,9 +120,16 @@ class Visit:
             self.held.run.clear()
             self.result.purges.append(("", EXCLUDED))
         while (url := self._choose()) is not None:
+            if self.result.requests and not self._knows(url):
+                self.held.run.appendleft(url)  # robots.txt of one origin is enough for a visit
+                return
             over = yield from self._attempt(url)
             if over:
                 return
+
+    def _knows(self, url: QueuedUrl) -> bool:
+        known = self.held.origins.get(split(url.url).origin)
+        return known is not None and self._fresh(known.record)
 
     def _choose(self) -> QueuedUrl | None:
         """The next URL of the run that may be tried now."""
@@ -281,6 +288,10 @@ class Visit:
             self._origin_failed(parts.origin, response)
             return None, response.failure or "robots-unreachable"
         self._learn(parts.origin, rules, response.status)
+        asked = split(response.request.url)
+        elsewhere = asked.origin != parts.origin and asked.target == "/robots.txt"
+        if elsewhere and not response.request.shared and response.status < 300:
+            self._learn(asked.origin, rules, response.status)  # it redirected to a neighbour's
         return rules, ""
 
     def _fresh(self, origin: Origin) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lycosa.scope import Scope, ScopeRules
 from web import Web
 
 from lycosa.core import Core, CoreRules
@@ -23,6 +22,7 @@ from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Scheduler
+from lycosa.scope import Scope, ScopeRules
 from lycosa.urls import domain_id, fingerprint
 from lycosa.visit import VisitRules
 
@@ -55,7 +55,9 @@ class Engine:
         self.store = world.connect()
         self.owner = self.store.register("sim", index)
         self.core = _core(world, index)
-        self.exchanger = Exchanger(self.store, self.owner, lambda: world.now)
+        self.exchanger = Exchanger(
+            self.store, self.owner, lambda: world.now, renew_every=LEASE / 20
+        )
         self.alive = True
         self.paused = False
         self.in_flight: dict[int, Request] = {}

@@ -133,6 +133,9 @@ class Frontier(Protocol):
     def commit(self, owner: int, batch: Batch) -> Committed:
         """Apply a batch once: raises Fenced if `owner` was declared dead."""
 
+    def watch(self) -> Committed:
+        """What a commit tells, without one: an engine with nothing to say writes nothing."""
+
     def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
         """Take the domains of dead engines back; returns how many domains.
 

@@ -6,18 +6,15 @@ the states in `states.py`. Every engine has its own connection and calls it from
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-from lycosa.archive.segments import SegmentKind
-from lycosa.errors import Bug, DiskFull, Fenced, StoreError, UserError
-from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, StoreRules, queries
+from lycosa.errors import Bug
+from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
+from lycosa.frontier.sqlite_store import SqliteStore
 from lycosa.frontier.states import (
     IDLE,
     READY,
@@ -29,108 +26,11 @@ from lycosa.frontier.states import (
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 
 SQL = queries.load("sqlite")
-BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
-CACHE_KIB = 64 << 10
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 
 
-def connect(path: Path, *, create: bool = False, read_only: bool = False) -> sqlite3.Connection:
-    """A connection with our settings; raises StoreError if the file can't be used."""
-    mode = "rwc" if create else ("ro" if read_only else "rw")
-    try:
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
-        db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        if not read_only:
-            db.execute("PRAGMA journal_mode = WAL")
-        # FULL: a commit that a power cut could undo might forget a visit (P1).
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        db.execute("PRAGMA temp_store = MEMORY")
-    except sqlite3.Error as error:
-        raise mapped(error) from error
-    return db
-
-
-def mapped(error: sqlite3.Error) -> StoreError:
-    """SQLite's exceptions in our words."""
-    code = getattr(error, "sqlite_errorcode", 0) or 0
-    if code & 0xFF == sqlite3.SQLITE_FULL:
-        return DiskFull("The disk is full: make room, then go on with --resume.")
-    return StoreError(f"The crawl's database failed: {error}.")
-
-
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring the schema to this version; refuses one from a newer version."""
-    steps = queries.migrations("sqlite")
-    version = check_version(db)
-    for number, text in enumerate(steps[version:], start=version + 1):
-        db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
-
-
-def check_version(db: sqlite3.Connection) -> int:
-    """The schema's version; raises UserError if this lycosa is too old for it."""
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    known = len(queries.migrations("sqlite"))
-    if version > known:
-        raise UserError(
-            f"This crawl was made by a newer lycosa (schema {version}, this one knows {known}): "
-            "install that version to go on with it."
-        )
-    return version
-
-
-class SqliteFrontier:
-    """See `frontier.Frontier`. `now_ms` is the store's clock."""
-
-    def __init__(
-        self, path: Path, rules: StoreRules, now_ms: Callable[[], int], *, create: bool = False
-    ) -> None:
-        self.rules = rules
-        self.now_ms = now_ms
-        self.db = connect(path, create=create)
-        if create:
-            migrate(self.db)
-        else:
-            check_version(self.db)
-
-    # -- transactions -------------------------------------------------------------------------
-
-    @contextmanager
-    def _transaction(self, owner: int | None = None) -> Iterator[int]:
-        """A write transaction; with an owner, its first statement is the fence."""
-        try:
-            self.db.execute("BEGIN IMMEDIATE")
-            now = self.now_ms()
-            if owner is not None:
-                self._fence(owner, now)
-            yield now
-            self.db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._rollback()
-            raise mapped(error) from error
-        except BaseException:
-            self._rollback()
-            raise
-
-    def _rollback(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
-
-    def _fence(self, owner: int, now: int) -> None:
-        lease = self.rules.lease_ms
-        done = self.db.execute(SQL["fence"], {"now": now, "lease": lease, "owner": owner})
-        if done.rowcount == 0:
-            raise Fenced(f"Engine {owner} was declared dead.")
-
-    def _one(self, query: str, values: Any = ()) -> Any:
-        row = self.db.execute(SQL[query], values).fetchone()
-        return None if row is None else row[0]
+class SqliteFrontier(SqliteStore):
+    """See `frontier.Frontier`."""
 
     # -- engines ------------------------------------------------------------------------------
 
@@ -188,8 +88,9 @@ class SqliteFrontier:
     # -- leases -------------------------------------------------------------------------------
 
     def lease(self, owner: int, limit: int) -> list[Lease]:
-        if limit <= 0:
-            return []
+        head = {"now": self.now_ms(), "limit": 1}
+        if limit <= 0 or self.db.execute(SQL["lease_candidates"], head).fetchone() is None:
+            return []  # looking costs no write
         leases: list[Lease] = []
         budget = self.rules.robots_bytes
         with self._transaction(owner) as now:
@@ -252,6 +153,11 @@ class SqliteFrontier:
             result = Committed(now, 0, False, 0)
             if batch.number > self._one("last_batch", {"owner": owner}):
                 self._apply(owner, batch, now, result)
+        self._control(result)
+        return result
+
+    def watch(self) -> Committed:
+        result = Committed(self.now_ms(), 0, False, 0)
         self._control(result)
         return result
 
@@ -486,50 +392,6 @@ class SqliteFrontier:
         with self._transaction():
             self.db.execute(SQL["sweep"])
         return False
-
-    def exclusions(self) -> list[str]:
-        return [row[0] for row in self.db.execute(SQL["exclusions"])]
-
-    # -- settings -----------------------------------------------------------------------------
-
-    def setting(self, key: str) -> str | None:
-        """One setting of the crawl."""
-        value: str | None = self._one("setting_get", (key,))
-        return value
-
-    def put_settings(self, settings: Mapping[str, Any]) -> None:
-        """Store settings of the crawl."""
-        with self._transaction():
-            self.db.executemany(
-                SQL["setting_put"], [(key, str(value)) for key, value in settings.items()]
-            )
-
-    def totals(self) -> tuple[int, bool]:
-        """Pages of the whole crawl, and whether somebody asked it to stop."""
-        total, stop, _ = self.db.execute(SQL["control"]).fetchone()
-        return total or 0, stop == "1"
-
-    def backlog(self) -> tuple[int, int]:
-        """URLs queued, and domains known."""
-        queued, domains = self.db.execute(SQL["backlog"]).fetchone()
-        return queued or 0, domains or 0
-
-    def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
-        """How much of each segment is committed."""
-        return {(kind, number): size for kind, number, size in self.db.execute(SQL["segments"])}
-
-    def put_exclusions(self, lines: Iterable[str]) -> None:
-        """Never fetch these."""
-        with self._transaction():
-            self.db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
-
-    def newest_ms(self) -> int:
-        """The newest moment the store knows of."""
-        value: int = self._one("newest_time")
-        return value
-
-    def close(self) -> None:
-        self.db.close()
 
 
 _STATUS = 5  # place of the status in _page_values

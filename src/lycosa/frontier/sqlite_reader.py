@@ -14,7 +14,7 @@ import orjson
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
 from lycosa.frontier import queries
-from lycosa.frontier.sqlite import check_version, connect, mapped
+from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, mapped
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
@@ -28,7 +28,7 @@ class SqliteReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.db = connect(path, read_only=True)
+        self.db = connect_to_read(path)
         try:
             if check_version(self.db) == 0:
                 raise UserError(f"{path} holds no crawl yet: start it with 'lycosa crawl'.")

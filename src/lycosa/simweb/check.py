@@ -16,7 +16,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin, urlsplit
 
 from lycosa.simweb.paths import registrable
@@ -27,6 +27,7 @@ MAX_HOPS = 5
 ROBOTS_AGE = 24 * 3600.0  # seconds that a robots.txt may be used
 CROSS_SECONDS = 60.0  # a redirected robots.txt is asked for so soon, or it is something else
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
+_READINGS = 4  # of a visit, kept at a time
 _SHOWN = 20  # violations in the printed report
 
 
@@ -111,7 +112,7 @@ class _Visit:
 class _Domain:
     """What is known of a domain so far."""
 
-    visit: _Visit = field(default_factory=_Visit)
+    visits: list[_Visit] = field(default_factory=list)  # readings of the present one
     last: Entry | None = None
     last_end: float = -math.inf  # of all its responses
     crawl_delay: float = 0.0
@@ -211,6 +212,11 @@ class _Judge:
     # P1 and P2: time
 
     def _judge_time(self, entry: Entry, robots: bool) -> None:
+        """Does the request go on with a visit, or was it late enough to begin one?
+
+        After a whole delay both may be true (a busy machine can stall inside a visit): then both
+        readings are kept, and only what fits neither is blamed.
+        """
         domain = self._domains[entry.domain]
         last = domain.last
         if last is not None and entry.start < domain.last_end - self._tolerance:
@@ -218,21 +224,30 @@ class _Judge:
         gap = entry.start - domain.last_end
         needed = max(self._delay, domain.crawl_delay)
         late = domain.not_before - entry.start
-        # After a whole delay any request may begin a visit, whatever else it could have been.
         rested = gap >= needed - self._tolerance and late <= self._tolerance
-        fits = not rested and last is not None and _fits(domain.visit, last, entry, robots)
-        if fits and last is not None and _resent(last, entry):
+        going_on = [v for v in domain.visits if last and _fits(v, last, entry, robots)]
+        if going_on and last and _resent(last, entry) and not rested:
             self._report.resends.append(entry.url)
-            domain.visit.resent = True
-        if not fits:
-            if last is not None and gap < needed - self._tolerance:
-                kind = self._too_soon(domain.visit, entry, robots, gap)
-                self._blame("P1", kind, entry, f"{gap:.3f} s after {last.url}, not {needed:g}")
-            elif late > self._tolerance:
-                self._blame("P1", "retry-after", entry, f"{late:.3f} s early")
+        if not going_on and not rested:
+            self._blame_haste(domain, entry, robots, gap, needed, late)
+        if rested or not going_on:
             self._report.visits += 1
-            domain.visit = _Visit()
-        self._advance(domain, entry, robots)
+            going_on.append(_Visit())
+        domain.visits = [_advanced(v, last, entry, robots) for v in going_on[-_READINGS:]]
+        domain.last = entry
+        domain.last_end = max(domain.last_end, entry.end)
+        if entry.retry_after:
+            domain.not_before = entry.end + entry.retry_after
+
+    def _blame_haste(
+        self, domain: _Domain, entry: Entry, robots: bool, gap: float, needed: float, late: float
+    ) -> None:
+        last = domain.last
+        if last is not None and gap < needed - self._tolerance:
+            kind = self._too_soon(domain.visits[-1], entry, robots, gap)
+            self._blame("P1", kind, entry, f"{gap:.3f} s after {last.url}, not {needed:g}")
+        elif late > self._tolerance:
+            self._blame("P1", "retry-after", entry, f"{late:.3f} s early")
 
     def _too_soon(self, visit: _Visit, entry: Entry, robots: bool, gap: float) -> str:
         """The name of what went wrong when a request came too soon."""
@@ -244,27 +259,6 @@ class _Judge:
             return "too-many-robots-hops"
         return "robots-again" if robots else "second-page"
 
-    def _advance(self, domain: _Domain, entry: Entry, robots: bool) -> None:
-        """Brings the domain's state to the end of a request."""
-        visit = domain.visit
-        aim = urljoin(entry.url, entry.location) if 300 <= entry.status < 400 else ""
-        if aim and registrable(urlsplit(aim).hostname or "") != entry.domain:
-            aim = ""
-        if robots:
-            followed = entry.url == visit.robots_aim
-            visit.robots_hops = visit.robots_hops + 1 if followed else 0
-            visit.robots_aim = aim
-            if not followed:
-                visit.robots.add(entry.origin)
-        else:
-            visit.hops += entry.url == visit.aim
-            visit.switched |= visit.page is not None and visit.page.scheme != entry.scheme
-            visit.page, visit.aim = entry, aim
-        domain.last = entry
-        domain.last_end = max(domain.last_end, entry.end)
-        if entry.retry_after:
-            domain.not_before = entry.end + entry.retry_after
-
     # The user agent
 
     def _judge_agents(self, entries: list[Entry]) -> None:
@@ -275,6 +269,26 @@ class _Judge:
         for agent, entry in first.items():
             if not _CONTACT.search(agent):
                 self._blame("agent", "no-contact", entry, repr(agent))
+
+
+def _advanced(before: _Visit, last: Entry | None, entry: Entry, robots: bool) -> _Visit:
+    """The visit after this request."""
+    visit = replace(before, robots=set(before.robots))
+    visit.resent |= last is not None and _resent(last, entry)
+    aim = urljoin(entry.url, entry.location) if 300 <= entry.status < 400 else ""
+    if aim and registrable(urlsplit(aim).hostname or "") != entry.domain:
+        aim = ""
+    if robots:
+        followed = entry.url == visit.robots_aim
+        visit.robots_hops = visit.robots_hops + 1 if followed else 0
+        visit.robots_aim = aim
+        if not followed:
+            visit.robots.add(entry.origin)
+    else:
+        visit.hops += entry.url == visit.aim
+        visit.switched |= visit.page is not None and visit.page.scheme != entry.scheme
+        visit.page, visit.aim = entry, aim
+    return visit
 
 
 def _fits(visit: _Visit, last: Entry, entry: Entry, robots: bool) -> bool:

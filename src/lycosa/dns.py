@@ -1,0 +1,288 @@
+"""Names to addresses: c-ares in the engine's own epoll, with a bounded cache in front.
+
+Owns lookups in flight (one per name, however many ask), their deadlines, the cache and its
+lifetimes. Says nothing about which addresses may be used: that is `addresses`. Callbacks run in
+the loop's thread, at once when the answer is known, and never inside c-ares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from functools import partial
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import NamedTuple
+
+import pycares
+from pycares import errno as ares
+
+from lycosa.errors import UserError
+from lycosa.poller import READ, TROUBLE, WRITE, Poller
+from lycosa.records import Failure
+
+
+class Answer(NamedTuple):
+    """Addresses in the order given by the server, or why there are none."""
+
+    addresses: tuple[str, ...]
+    failure: str = Failure.NONE
+
+
+Asker = Callable[[Answer], None]
+
+# What c-ares says -> whose fault it is. The rest (SERVFAIL, REFUSED, timeouts) is Failure.DNS.
+_FAILURES = {
+    ares.ARES_ENOTFOUND: Failure.NXDOMAIN,
+    ares.ARES_EBADNAME: Failure.NXDOMAIN,  # such a name can't exist
+    ares.ARES_ECONNREFUSED: Failure.LOCAL,  # no name server to be reached: not the name's fault
+    ares.ARES_ENOMEM: Failure.LOCAL,
+}
+_NXDOMAIN = Answer((), Failure.NXDOMAIN)
+_TIMED_OUT = Answer((), Failure.DNS)
+_LOOPBACK = Answer(("127.0.0.1",))
+
+# Seconds an answer is kept. An hour at most bounds how long a moved site is missed; a minute at
+# least spares the server, and keeps robots.txt and page on one address and so one connection.
+_TTL = (60.0, 3600.0)
+_TTL_ABSENT = 60.0  # no such name, no address
+_TTL_TROUBLE = 5.0
+
+_ADDRESS_TYPES = (pycares.QUERY_TYPE_A, pycares.QUERY_TYPE_AAAA)
+_MAX_ADDRESSES = 4  # kept per name; a fetch tries two
+_TICK = 0.1  # seconds between looks at c-ares' own timers
+# c-ares has an answer cache of its own that can't be switched off (1.1 KB a name): a reinit
+# empties it, reads resolv.conf again and leaves the lookups under way alone.
+_REINIT_EVERY = 25_000
+_RECEIVE_BUFFER = 4 * 1024 * 1024  # bytes: a burst of replies while the loop is busy parsing
+# Printable ASCII without the backslash, which c-ares would take for an escape.
+_PLAUSIBLE = re.compile(r"[!-\[\]-~]{1,255}\Z")
+
+
+class _Lookup:
+    """One name being looked up."""
+
+    __slots__ = ("asked_v6", "askers", "deadline", "host")
+
+    def __init__(self, host: str, asker: Asker, deadline: float) -> None:
+        self.host = host
+        self.askers: list[Asker] = [asker]
+        self.deadline = deadline
+        self.asked_v6 = False
+
+
+class Resolver:
+    """Looks names up. `timeout` is what one lookup may take in all, in seconds.
+
+    c-ares shortens its own timeouts to 5 x the average answer (250 ms at the least), and gives up
+    on a slow name in under a second if it has only two tries: hence six, ended by our deadline.
+    """
+
+    def __init__(
+        self,
+        poller: Poller,
+        nameservers: list[str] | None,
+        now: Callable[[], float],
+        timeout: float = 10.0,
+        tries: int = 6,
+        cache_entries: int = 200_000,
+        ipv6: bool = False,
+    ) -> None:
+        self.asked = 0  # questions put to c-ares
+        self._poller = poller
+        self._now = now
+        self._limit = timeout
+        self._ipv6 = ipv6
+        self._capacity = cache_entries
+        self._cache: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
+        self._lookups: dict[str, _Lookup] = {}
+        self._deadlines: deque[_Lookup] = deque()  # in order: every lookup has the same limit
+        self._answered: deque[tuple[_Lookup, pycares.DNSResult | None, int | None]] = deque()
+        self._delivering = False
+        self._next_tick = 0.0
+        self._fds: set[int] = set()
+        self._closed = False
+        self._channel = self._open(nameservers, timeout / 2, tries)
+
+    def _open(self, nameservers: list[str] | None, timeout: float, tries: int) -> pycares.Channel:
+        flags = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_STAYOPEN | pycares.ARES_FLAG_EDNS
+        try:
+            return pycares.Channel(
+                servers=nameservers,
+                timeout=timeout,
+                tries=tries,
+                lookups="b",  # DNS only: the hosts file is this machine's business, not a crawl's
+                flags=flags,
+                sock_state_cb=self._on_socket_state,
+                socket_receive_buffer_size=_RECEIVE_BUFFER,
+            )
+        except (pycares.AresError, UnicodeError) as error:
+            raise UserError(
+                f"Name servers {nameservers} can't be used: give addresses such as 192.0.2.1:53."
+            ) from error
+
+    @property
+    def pending(self) -> int:
+        """Names being looked up."""
+        return len(self._lookups)
+
+    def cached(self, host: str) -> Answer | None:
+        """The answer if it needs no question: kept from before, or plain from the name."""
+        entry = self._cache.get(host)
+        if entry is None:
+            return self._plain(host)
+        if self._now() < entry[0]:
+            return entry[1]
+        del self._cache[host]
+        return None
+
+    @staticmethod
+    def _plain(host: str) -> Answer | None:
+        """The answer for a literal address, a local name, or what can't be a name."""
+        last = host.rstrip(".").rpartition(".")[2]
+        try:
+            if ":" in host:
+                return Answer((str(IPv6Address(host)),))
+            if last.isdigit():
+                return Answer((str(IPv4Address(host.rstrip("."))),))
+        except AddressValueError:
+            return _NXDOMAIN  # no top-level domain is a number
+        if last == "localhost":
+            return _LOOPBACK
+        return None if _PLAUSIBLE.match(host) else _NXDOMAIN
+
+    def resolve(self, host: str, callback: Asker) -> None:
+        """Look `host` up and call back with the Answer, once; at once if it is known."""
+        answer = self.cached(host)
+        if answer is not None:
+            callback(answer)
+        else:
+            self.look_up(host, callback)
+
+    def look_up(self, host: str, callback: Asker) -> None:
+        """The same for a name that `cached` has no answer for."""
+        lookup = self._lookups.get(host)
+        if lookup is not None:
+            lookup.askers.append(callback)
+            return
+        lookup = _Lookup(host, callback, self._now() + self._limit)
+        self._lookups[host] = lookup
+        self._deadlines.append(lookup)
+        self._ask(lookup, pycares.QUERY_TYPE_A)
+        self._deliver()
+
+    def remember(self, host: str, answer: Answer, ttl: float) -> None:
+        """Keep an answer for `ttl` seconds; the oldest makes room if there is none."""
+        self._cache[host] = (self._now() + ttl, answer)
+        if len(self._cache) > self._capacity:
+            self._cache.popitem(last=False)
+
+    def timeout(self) -> float | None:
+        """Seconds until `turn` has something to do, None if nothing is under way."""
+        if not self._lookups:
+            return None
+        return max(0.0, min(self._next_tick, self._deadlines[0].deadline) - self._now())
+
+    def turn(self) -> None:
+        """Run what is due: c-ares' own repeats, and our deadlines."""
+        if not self._lookups:
+            self._deadlines.clear()
+            return
+        now = self._now()
+        if now >= self._next_tick:
+            self._next_tick = now + _TICK
+            self._channel.process_fd(-1, -1)
+            self._deliver()
+        while self._deadlines and self._deadlines[0].deadline <= now:
+            lookup = self._deadlines.popleft()
+            if self._lookups.get(lookup.host) is lookup:
+                self._finish(lookup, _TIMED_OUT, _TTL_TROUBLE)
+
+    def close(self) -> None:
+        """Give up every lookup, calling nobody back, and close the sockets."""
+        if self._closed:
+            return
+        self._closed = True
+        self._lookups.clear()
+        self._deadlines.clear()
+        # c-ares ends its sockets on a thread of its own, later: they are out of the poller first.
+        for fd in self._fds:
+            self._poller.forget(fd)
+        self._fds.clear()
+        self._channel.cancel()
+        self._channel.close()
+        self._answered.clear()
+
+    def _ask(self, lookup: _Lookup, query_type: int) -> None:
+        self.asked += 1
+        if self.asked % _REINIT_EVERY == 0:
+            self._channel.reinit()
+        try:
+            self._channel.query(lookup.host, query_type, callback=partial(self._on_answer, lookup))
+        except pycares.AresError as error:
+            self._on_answer(lookup, None, error.args[0])
+
+    def _on_answer(self, lookup: _Lookup, result: pycares.DNSResult | None, code: int) -> None:
+        """Runs inside c-ares: only notes. For a bad name it runs twice; the first one counts."""
+        self._answered.append((lookup, result, code))
+
+    def _on_socket_state(self, fd: int, readable: bool, writable: bool) -> None:
+        """Runs inside c-ares, where an exception would be printed and lost."""
+        if self._closed:
+            return
+        try:
+            if readable or writable:
+                self._fds.add(fd)
+                self._poller.watch(fd, readable, writable, self._on_ready)
+            else:
+                self._fds.discard(fd)
+                self._poller.forget(fd)
+        except OSError:
+            self._fds.discard(fd)  # its lookups end by their deadline
+
+    def _on_ready(self, fd: int, events: int) -> None:
+        read = fd if events & (READ | TROUBLE) else -1
+        self._channel.process_fd(read, fd if events & WRITE else -1)
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Hand out what c-ares answered. An asker may look up another name from its callback."""
+        if self._delivering:
+            return
+        self._delivering = True
+        try:
+            while self._answered:
+                lookup, result, code = self._answered.popleft()
+                if self._lookups.get(lookup.host) is lookup:
+                    self._judge(lookup, result, code)
+        finally:
+            self._delivering = False
+
+    def _judge(self, lookup: _Lookup, result: pycares.DNSResult | None, code: int | None) -> None:
+        found, ttl = _addresses(result)
+        if found:
+            self._finish(lookup, Answer(found), min(max(ttl, _TTL[0]), _TTL[1]))
+        elif code is not None and code != ares.ARES_ENODATA:
+            failure = _FAILURES.get(code, Failure.DNS)
+            absent = failure == Failure.NXDOMAIN
+            self._finish(lookup, Answer((), failure), _TTL_ABSENT if absent else _TTL_TROUBLE)
+        elif self._ipv6 and not lookup.asked_v6:
+            lookup.asked_v6 = True
+            self._ask(lookup, pycares.QUERY_TYPE_AAAA)
+        else:
+            self._finish(lookup, Answer((), Failure.DNS), _TTL_ABSENT)
+
+    def _finish(self, lookup: _Lookup, answer: Answer, ttl: float) -> None:
+        del self._lookups[lookup.host]
+        self.remember(lookup.host, answer, ttl)
+        for asker in lookup.askers:
+            asker(answer)
+
+
+def _addresses(result: pycares.DNSResult | None) -> tuple[tuple[str, ...], float]:
+    """The addresses in a reply (aliases are followed by the server) and the shortest lifetime."""
+    if result is None:
+        return (), 0.0
+    records = [r for r in result.answer if r.type in _ADDRESS_TYPES][:_MAX_ADDRESSES]
+    found = tuple([r.data.addr for r in records])  # type: ignore[union-attr]
+    return found, min((r.ttl for r in result.answer), default=0)

@@ -1,0 +1,378 @@
+"""HTTP over libcurl in the engine's own loop: one `Request` in, exactly one `Response` out.
+
+Owns the connections, their limits in time (S2), and which address they go to: every address is
+looked up, checked (S1) and pinned here. Decides nothing about URLs, robots.txt, delays or
+redirects, decodes nothing, and starts what it is told to start. What comes in over a connection
+is `transfer`'s.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import ssl
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pycurl
+
+from lycosa.addresses import public
+from lycosa.decode import ACCEPT_ENCODING
+from lycosa.dns import Answer, Resolver
+from lycosa.errors import UserError
+from lycosa.poller import READ, TROUBLE, WRITE, Poller
+from lycosa.records import Failure, Request, Response, Truncated
+from lycosa.transfer import NEVER, FetchLimits, Outcome, Transfer
+
+__all__ = ["FetchLimits", "FetchSettings", "Fetcher"]
+
+_MAX_ADDRESSES = 2  # tried per request
+_IDLE_SECONDS = 10  # an unused connection is closed when another request starts after that
+# One key share instead of libssl's two, one of them post-quantum and large.
+_CURVES = "X25519:P-256:P-384:P-521"
+_POLL_IN, _POLL_OUT, _REMOVE = pycurl.POLL_IN, pycurl.POLL_OUT, pycurl.POLL_REMOVE
+_IN, _OUT, _ERROR = pycurl.CSELECT_IN, pycurl.CSELECT_OUT, pycurl.CSELECT_ERR
+_STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
+
+
+@dataclass(frozen=True)
+class FetchSettings:
+    """How requests look and where they may go."""
+
+    user_agent: str
+    tls_verify: bool = False
+    ca_file: str = ""  # '': the system's, used with tls_verify
+    allow_private: bool = False
+    port_map: dict[int, int] = field(default_factory=dict)  # port in the URL -> connected to
+    accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.1"
+    accept_language: str = "en,*;q=0.5"
+    accept_encoding: str = ACCEPT_ENCODING
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """Authority and target of a canonical URL, as they appear in a request."""
+    authority, _, target = url.partition("://")[2].partition("/")
+    return authority, "/" + target
+
+
+def ca_file(settings: FetchSettings) -> str:
+    """Where the certificates are that sites are checked against."""
+    found = settings.ca_file or ssl.get_default_verify_paths().cafile
+    if not found or not os.path.isfile(found):
+        raise UserError("No file of CA certificates was found: install them, or name one.")
+    return found
+
+
+class Fetcher:
+    """Transfers in flight. Every `start` ends in one Response in `finished`.
+
+    The loop polls for at most `timeout()`, lets the poller serve, calls `turn(now)`, and takes
+    what is finished. `capacity` is how many transfers are meant to be in flight at most.
+    """
+
+    def __init__(
+        self,
+        poller: Poller,
+        resolver: Resolver,
+        settings: FetchSettings,
+        limits: FetchLimits,
+        capacity: int,
+        now: Callable[[], float],
+    ) -> None:
+        self.limits = limits
+        self.now = now
+        self.finished: deque[Response] = deque()
+        self.buffered = 0  # bytes of bodies under way
+        self.mishaps = 0  # errors of our own inside libcurl's callbacks: should stay 0
+        self._poller = poller
+        self._resolver = resolver
+        self._settings = settings
+        self._capacity = capacity
+        self._flights: dict[int, Transfer] = {}  # by id of the request
+        self._idle: list[Transfer] = []
+        self._timers: list[tuple[float, int, Transfer]] = []
+        self._timer_ids = itertools.count()
+        self._headers = [
+            f"Accept: {settings.accept}",
+            f"Accept-Language: {settings.accept_language}",
+            f"Accept-Encoding: {settings.accept_encoding}",
+        ]
+        self._ca_file = ca_file(settings) if settings.tls_verify else ""
+        self._open_multi()
+
+    def _open_multi(self) -> None:
+        self._multi: Any = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        # All connections count, busy ones too: with fewer, none would ever be used again.
+        self._multi.setopt(pycurl.M_MAXCONNECTS, max(16, 2 * self._capacity))
+        self._due = NEVER  # libcurl's next timer
+        self._added = 0  # handles in the multi
+        self._running = 0  # of those, not complete
+
+    @property
+    def in_flight(self) -> int:
+        """Requests started and not finished."""
+        return len(self._flights)
+
+    def start(self, request: Request) -> None:
+        """Look up, connect, send, receive. What comes of it appears in `finished`."""
+        now = self.now()
+        transfer = self._idle.pop() if self._idle else self._new_transfer()
+        transfer.request = request
+        transfer.started = now
+        transfer.ends = min(now + self.limits.total, request.deadline)
+        self._flights[id(request)] = transfer
+        if transfer.ends <= now:
+            self._finish(transfer, (Failure.TIMEOUT, Truncated.NO))
+            return
+        answer = self._resolver.cached(request.host)
+        if answer is not None:
+            self._on_answer(transfer, request, answer)
+            return
+        self._set_timer(transfer, transfer.ends)
+        self._resolver.look_up(request.host, partial(self._on_answer, transfer, request))
+
+    def take(self, limit: int) -> list[Response]:
+        """At most `limit` responses, oldest first."""
+        finished = self.finished
+        return [finished.popleft() for _ in range(min(limit, len(finished)))]
+
+    def timeout(self) -> float | None:
+        """Seconds until `turn` or `take` has something to do, None if nothing is under way."""
+        if self.finished:
+            return 0.0
+        due = self._due
+        if self._timers and self._timers[0][0] < due:
+            due = self._timers[0][0]
+        return None if due == NEVER else max(0.0, due - self.now())
+
+    def turn(self, now: float) -> None:
+        """Collect what is complete and run what is due. Once per turn of the loop."""
+        if self._running < self._added:
+            self._collect()
+        timers = self._timers
+        while timers and timers[0][0] <= now:
+            _, timer, transfer = heapq.heappop(timers)
+            if transfer.timer == timer:
+                self._check(transfer, now)
+        if self._due <= now:
+            self._due = NEVER
+            self._act(pycurl.SOCKET_TIMEOUT, 0)
+            if self._running < self._added:
+                self._collect()
+
+    def cancel(self, request: Request) -> None:
+        """Close the request's connection at once. It finishes as Failure.STOPPED."""
+        transfer = self._flights.get(id(request))
+        if transfer is not None:
+            self._finish(transfer, _STOPPED)
+
+    def cancel_all(self) -> None:
+        """Close every connection at once, sending nothing; all finish as Failure.STOPPED (P4)."""
+        for transfer in list(self._flights.values()):
+            self._finish(transfer, _STOPPED)
+        self._multi.close()  # the idle connections, too
+        self._open_multi()
+
+    def close(self) -> None:
+        """Drop everything."""
+        self.cancel_all()
+        self.finished.clear()
+        self._multi.close()
+        for transfer in self._idle:
+            transfer.easy.close()
+        self._idle.clear()
+        self._timers.clear()
+
+    def request_head(self, request: Request) -> bytes:
+        """The request as it is sent."""
+        authority, target = split_url(request.url)
+        lines = [
+            f"GET {target} HTTP/1.1",
+            f"Host: {authority}",
+            f"User-Agent: {self._settings.user_agent}",
+            *self._headers,
+        ]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+    # From a name to a connection.
+
+    def _on_answer(self, transfer: Transfer, request: Request, answer: Answer) -> None:
+        if transfer.request is not request:
+            return  # cancelled, and perhaps busy with another
+        if answer.failure:
+            self._finish(transfer, (answer.failure, Truncated.NO))
+            return
+        # One private address among public ones is reason enough: names that change their
+        # address from one question to the next are how inner networks are attacked.
+        if not self._settings.allow_private and not all(map(public, answer.addresses)):
+            self._finish(transfer, (Failure.PRIVATE, Truncated.NO))
+            return
+        transfer.addresses = answer.addresses[:_MAX_ADDRESSES]
+        transfer.connect_by = min(self.now() + self.limits.connect, transfer.ends)
+        self._connect(transfer)
+
+    def _connect(self, transfer: Transfer) -> None:
+        """Go to the next address, which gets half of the time if it is not the last."""
+        request = transfer.request
+        assert request is not None
+        address, *rest = transfer.addresses
+        transfer.address, transfer.addresses = address, tuple(rest)
+        port = self._settings.port_map.get(request.port, request.port)
+        pin = f"::[{address}]:{port}" if ":" in address else f"::{address}:{port}"
+        easy = transfer.easy
+        try:
+            easy.setopt(pycurl.URL, request.url)
+            easy.setopt(pycurl.CONNECT_TO, [pin])
+            easy.setopt(pycurl.FORBID_REUSE, not request.keep_alive)
+            # Left to itself, libcurl writes %2f as %2F: not what was linked, nor what is recorded.
+            # Set each time: pycurl can't unset it.
+            easy.setopt(pycurl.REQUEST_TARGET, split_url(request.url)[1])
+            self._multi.add_handle(easy)
+        except (pycurl.error, UnicodeError):
+            self._finish(transfer, (Failure.PROTOCOL, Truncated.NO))
+            return
+        transfer.active = True
+        self._added += 1
+        self._running += 1
+        now = self.now()
+        left = transfer.connect_by - now
+        transfer.attempt_by = now + left / 2 if rest else transfer.connect_by
+        self._set_timer(transfer, min(transfer.attempt_by, now + self.limits.first_byte))
+
+    def _new_transfer(self) -> Transfer:
+        transfer = Transfer(self)
+        easy, settings = transfer.easy, self._settings
+        for option, value in (
+            (pycurl.HTTPHEADER, self._headers),
+            (pycurl.USERAGENT, settings.user_agent),
+            (pycurl.HEADERFUNCTION, transfer.lines.append),
+            (pycurl.WRITEFUNCTION, transfer.on_body),
+            (pycurl.PREREQFUNCTION, transfer.on_connected),
+            (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+            (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
+            (pycurl.HTTP09_ALLOWED, 0),
+            (pycurl.PROXY, ""),
+            (pycurl.BUFFERSIZE, 64 * 1024),
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.DNS_CACHE_TIMEOUT, 0),
+            (pycurl.MAXAGE_CONN, _IDLE_SECONDS),
+            (pycurl.SSL_EC_CURVES, _CURVES),
+            (pycurl.SSL_SESSIONID_CACHE, 0),
+            (pycurl.SSL_VERIFYPEER, int(settings.tls_verify)),
+            (pycurl.SSL_VERIFYHOST, 2 if settings.tls_verify else 0),
+        ):
+            easy.setopt(option, value)
+        if settings.tls_verify:
+            easy.setopt(pycurl.CAINFO, self._ca_file)
+        return transfer
+
+    # What libcurl asks for and tells.
+
+    def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> int:
+        try:
+            if what == _REMOVE:
+                self._poller.forget(fd)
+            else:
+                self._poller.watch(fd, what != _POLL_OUT, what != _POLL_IN, self._on_ready)
+        except Exception:
+            self.mishaps += 1  # its transfer ends by its limits
+        return 0  # anything else would end all transfers
+
+    def _on_timer(self, milliseconds: int) -> int:
+        self._due = NEVER if milliseconds < 0 else self.now() + milliseconds / 1000
+        return 0
+
+    def _on_ready(self, fd: int, events: int) -> None:
+        what = _IN if events & READ else 0
+        if events & WRITE:
+            what |= _OUT
+        if events & TROUBLE:
+            what |= _ERROR
+        self._act(fd, what)
+
+    def _act(self, fd: int, what: int) -> None:
+        try:
+            _, self._running = self._multi.socket_action(fd, what)
+        except pycurl.error:
+            self.mishaps += 1
+
+    def _collect(self) -> None:
+        queued = 1
+        while queued:
+            queued, done, failed = self._multi.info_read()
+            for easy in done:
+                self._complete(easy.transfer, 0)
+            for easy, code, _text in failed:
+                self._complete(easy.transfer, code)
+
+    def _complete(self, transfer: Transfer, code: int) -> None:
+        self._running += 1  # _remove takes it off again: a complete one is not running
+        if code == pycurl.E_COULDNT_CONNECT and transfer.addresses:
+            self._try_next(transfer)
+        else:
+            self._finish(transfer, transfer.outcome(code))
+
+    # How it ends.
+
+    def _set_timer(self, transfer: Transfer, when: float) -> None:
+        transfer.timer = next(self._timer_ids)
+        heapq.heappush(self._timers, (when, transfer.timer, transfer))
+
+    def _check(self, transfer: Transfer, now: float) -> None:
+        """A limit may have been reached: which phase is it in, and when is the next look?"""
+        if not transfer.active:
+            self._finish(transfer, (Failure.DNS, Truncated.NO))
+        elif not transfer.connected:
+            if now < transfer.attempt_by:
+                self._set_timer(transfer, transfer.attempt_by)
+            elif transfer.addresses and now < transfer.connect_by:
+                self._try_next(transfer)
+            else:
+                self._finish(transfer, (Failure.CONNECT_TIMEOUT, Truncated.NO))
+        elif now >= transfer.ends:
+            self._finish(transfer, transfer.outcome(pycurl.E_OPERATION_TIMEDOUT))
+        elif transfer.lines:
+            self._set_timer(transfer, transfer.ends)
+        elif now >= transfer.connected + self.limits.first_byte:
+            self._finish(transfer, (Failure.FIRST_BYTE, Truncated.NO))
+        else:
+            first_byte_by = transfer.connected + self.limits.first_byte
+            self._set_timer(transfer, min(first_byte_by, transfer.ends))
+
+    def _try_next(self, transfer: Transfer) -> None:
+        self._remove(transfer)
+        self._connect(transfer)
+
+    def _remove(self, transfer: Transfer) -> None:
+        self._multi.remove_handle(transfer.easy)
+        transfer.active = False
+        self._added -= 1
+        self._running -= 1
+
+    def _finish(self, transfer: Transfer, outcome: Outcome) -> None:
+        """Close what is open, make the Response, and free the handle for the next request."""
+        request = transfer.request
+        assert request is not None
+        response = Response(request, address=transfer.address, started=transfer.started)
+        if transfer.active:
+            self._remove(transfer)
+            response.connects = transfer.easy.getinfo(pycurl.NUM_CONNECTS)
+        response.failure, response.truncated = outcome
+        if not response.failure:
+            response.status, response.head = transfer.status, transfer.head
+            response.body = b"".join(transfer.chunks)
+        response.ended = self.now()
+        self.buffered -= transfer.size
+        del self._flights[id(request)]
+        transfer.release()
+        if len(self._idle) < self._capacity:
+            self._idle.append(transfer)
+        else:
+            transfer.easy.close()
+        self.finished.append(response)

@@ -1,0 +1,78 @@
+"""Opening SQLite files: settings of a connection, errors in our words, versions of the schema."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from lycosa.errors import DiskFull, StoreError, UserError
+from lycosa.frontier import queries
+
+BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
+CACHE_KIB = 64 << 10
+
+
+def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
+    """A connection with our settings; raises StoreError if the file can't be used.
+
+    Modes: 'rw', 'rwc' (create it) and 'ro'.
+    """
+    try:
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        if mode != "ro":
+            db.execute("PRAGMA journal_mode = WAL")
+        # FULL: a commit that a power cut could undo might forget a visit (P1).
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        db.execute("PRAGMA temp_store = MEMORY")
+    except sqlite3.Error as error:
+        raise mapped(error) from error
+    return db
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that changes nothing.
+
+    It may write where it can, because a read-only one leaves SQLite's helper files behind.
+    """
+    db = connect(
+        path, "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
+    )
+    db.execute("PRAGMA query_only = ON")
+    return db
+
+
+def mapped(error: sqlite3.Error) -> StoreError:
+    """SQLite's exceptions in our words."""
+    code = getattr(error, "sqlite_errorcode", 0) or 0
+    if code & 0xFF == sqlite3.SQLITE_FULL:
+        return DiskFull("The disk is full: make room, then go on with --resume.")
+    return StoreError(f"The crawl's database failed: {error}.")
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring the schema to this version; refuses one from a newer version."""
+    steps = queries.migrations("sqlite")
+    version = check_version(db)
+    for number, text in enumerate(steps[version:], start=version + 1):
+        db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
+
+
+def check_version(db: sqlite3.Connection) -> int:
+    """The schema's version; raises UserError if this lycosa is too old for it."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    known = len(queries.migrations("sqlite"))
+    if version > known:
+        raise UserError(
+            f"This crawl was made by a newer lycosa (schema {version}, this one knows {known}): "
+            "install that version to go on with it."
+        )
+    return version

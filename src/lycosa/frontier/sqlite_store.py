@@ -1,0 +1,111 @@
+"""A crawl's SQLite file as a store: transactions, the fence, settings, counts.
+
+The base of `SqliteFrontier`; knows nothing of leases, queues or pages.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lycosa.archive.segments import SegmentKind
+from lycosa.errors import Fenced
+from lycosa.frontier import StoreRules, queries
+from lycosa.frontier.sqlite_db import check_version, connect, mapped, migrate
+
+SQL = queries.load("sqlite")
+
+
+class SqliteStore:
+    """One connection. `now_ms` is the store's clock."""
+
+    def __init__(
+        self, path: Path, rules: StoreRules, now_ms: Callable[[], int], *, create: bool = False
+    ) -> None:
+        self.rules = rules
+        self.now_ms = now_ms
+        self.db = connect(path, "rwc" if create else "rw")
+        if create:
+            migrate(self.db)
+        else:
+            check_version(self.db)
+
+    # -- transactions -------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self, owner: int | None = None) -> Iterator[int]:
+        """A write transaction; with an owner, its first statement is the fence."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            now = self.now_ms()
+            if owner is not None:
+                self._fence(owner, now)
+            yield now
+            self.db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._rollback()
+            raise mapped(error) from error
+        except BaseException:
+            self._rollback()
+            raise
+
+    def _rollback(self) -> None:
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
+
+    def _fence(self, owner: int, now: int) -> None:
+        lease = self.rules.lease_ms
+        done = self.db.execute(SQL["fence"], {"now": now, "lease": lease, "owner": owner})
+        if done.rowcount == 0:
+            raise Fenced(f"Engine {owner} was declared dead.")
+
+    def _one(self, query: str, values: Any = ()) -> Any:
+        row = self.db.execute(SQL[query], values).fetchone()
+        return None if row is None else row[0]
+
+    def exclusions(self) -> list[str]:
+        return [row[0] for row in self.db.execute(SQL["exclusions"])]
+
+    # -- settings -----------------------------------------------------------------------------
+
+    def setting(self, key: str) -> str | None:
+        """One setting of the crawl."""
+        value: str | None = self._one("setting_get", (key,))
+        return value
+
+    def put_settings(self, settings: Mapping[str, Any]) -> None:
+        """Store settings of the crawl."""
+        with self._transaction():
+            self.db.executemany(
+                SQL["setting_put"], [(key, str(value)) for key, value in settings.items()]
+            )
+
+    def totals(self) -> tuple[int, bool]:
+        """Pages of the whole crawl, and whether somebody asked it to stop."""
+        total, stop, _ = self.db.execute(SQL["control"]).fetchone()
+        return total or 0, stop == "1"
+
+    def backlog(self) -> tuple[int, int]:
+        """URLs queued, and domains known."""
+        queued, domains = self.db.execute(SQL["backlog"]).fetchone()
+        return queued or 0, domains or 0
+
+    def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
+        """How much of each segment is committed."""
+        return {(kind, number): size for kind, number, size in self.db.execute(SQL["segments"])}
+
+    def put_exclusions(self, lines: Iterable[str]) -> None:
+        """Never fetch these."""
+        with self._transaction():
+            self.db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
+
+    def newest_ms(self) -> int:
+        """The newest moment the store knows of."""
+        value: int = self._one("newest_time")
+        return value
+
+    def close(self) -> None:
+        self.db.close()

@@ -1,0 +1,106 @@
+"""Reads sitemaps, sitemap indexes, feeds and plain lists of URLs. Pure.
+
+Owns what counts as a URL in each of them. It looks for the few tags that matter in one linear
+pass and never builds or validates a document: broken XML yields what was found, and there are
+no entity declarations to expand. Unpacking is for `decode`, fetching for the caller.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lycosa import charset, htmlguard
+
+MAX_URLS = 50_000  # what the protocol allows in one file
+MAX_URL = 4_000  # characters; longer ones are never crawled
+
+INDEX, URLSET, FEED, TEXT, HTML, UNKNOWN = "index", "urlset", "feed", "text", "html", ""
+
+_HEAD = 4_096  # where the first element is looked for
+_ROOTS = {
+    b"sitemapindex": INDEX,
+    b"urlset": URLSET,
+    b"rss": FEED,
+    b"rdf": FEED,
+    b"feed": FEED,
+    b"html": HTML,
+}
+_ROOT = re.compile(
+    rb"<(?:[\w-]{1,32}:)?(sitemapindex|urlset|rss|rdf|feed|html|!doctype html)(?=[\s/>])", re.I
+)
+_CDATA = rb"\s*+(?:<!\[CDATA\[)?+\s*+"
+# Prefixed <loc> are the page's own if the prefix stands for sitemaps; images and videos are not.
+_LOC = re.compile(
+    rb"<(?!image:|video:|news:)(?:[\w-]{1,32}:)?loc\s*+>%s([^<>]{1,%d})" % (_CDATA, MAX_URL), re.I
+)
+_FEED_LINK = re.compile(
+    rb"<(?:atom:)?link(?:\s*+>%s([^<>]{1,%d})|\s([^<>]*+)>)" % (_CDATA, MAX_URL), re.I
+)
+_LINE = re.compile(rb"^[ \t]*+(https?://[^\s<>]{1,%d})[ \t\r]*+$" % MAX_URL, re.I | re.M)
+_ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+@dataclass(slots=True)
+class Sitemap:
+    """What a sitemap file holds: further sitemaps if `kind` is 'index', else pages."""
+
+    kind: str
+    urls: list[str] = field(default_factory=list)
+
+
+def parse(body: bytes, limit_urls: int = MAX_URLS) -> Sitemap:
+    """The first distinct URLs of a sitemap of any kind, as they are written in it."""
+    body, _ = charset.to_utf8(body, "application/xml")
+    kind = _kind(body)
+    found: dict[str, None] = {}
+    for url in _urls(body, kind):
+        if len(found) >= limit_urls:
+            break
+        if url:
+            found[url] = None
+    return Sitemap(kind, list(found))
+
+
+def _kind(body: bytes) -> str:
+    head = body[:_HEAD]
+    root = _ROOT.search(head)
+    if root is not None:
+        return _ROOTS.get(root[1].lower(), HTML)
+    return UNKNOWN if head.lstrip().startswith(b"<") else TEXT
+
+
+def _urls(body: bytes, kind: str) -> Iterator[str]:
+    if kind == FEED:
+        return _feed_urls(body)
+    if kind == TEXT:
+        return (_clean(line[1]) for line in _LINE.finditer(body))
+    if kind == HTML:
+        return iter(())
+    return (_clean(loc[1]) for loc in _LOC.finditer(body))
+
+
+def _feed_urls(body: bytes) -> Iterator[str]:
+    """RSS has its links between the tags, Atom in an attribute."""
+    for link in _FEED_LINK.finditer(body):
+        if link[1] is not None:
+            yield _clean(link[1])
+            continue
+        values = htmlguard.attributes(link[2].decode("utf-8", "replace"))
+        if values.get("rel", "alternate") == "alternate":
+            yield _clean(values.get("href", "").encode())
+
+
+def _clean(raw: bytes) -> str:
+    text = raw.decode("utf-8", "replace").strip().removesuffix("]]").rstrip()
+    return _ENTITY.sub(_character, text) if "&" in text else text
+
+
+def _character(found: re.Match[str]) -> str:
+    decimal, hexadecimal, name = found.groups()
+    if name:
+        return _NAMED[name]
+    number = int(decimal) if decimal else int(hexadecimal, 16)
+    return chr(number) if 32 <= number < 0x110000 and not 0xD800 <= number < 0xE000 else ""

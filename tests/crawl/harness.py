@@ -1,0 +1,138 @@
+"""The real program against a simulated web: start it, kill it, look at what it kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from lycosa.archive.segments import segment_name
+from lycosa.archive.text import iter_rows
+from lycosa.frontier import DATABASE, open_reader
+from lycosa.simweb.serve import SimWeb
+from lycosa.simweb.world import World
+
+EMAIL = "tests@lycosa.example"
+
+
+def lycosa(
+    *words: str | Path, timeout: float = 60, **options: object
+) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end."""
+    command = [sys.executable, "-m", "lycosa", *map(str, words)]
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("LYCOSA_")}
+    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+        command, capture_output=True, text=True, timeout=timeout, env=environ, **options
+    )
+
+
+class Crawl:
+    """One crawl of a simulated web in a directory."""
+
+    def __init__(self, web: SimWeb, root: Path, delay: float, *flags: str) -> None:
+        self.web = web
+        self.root = root
+        self.data = root / "data"
+        self.seeds = root / "seeds.txt"
+        self.log = root / "crawl.log"
+        self.delay = delay
+        web.write_seeds(self.seeds)
+        self.flags = [
+            "--email", EMAIL,
+            "--data-dir", str(self.data),
+            "--delay", str(delay),
+            "--allow-private-addresses",
+            "--nameserver", web.nameserver,
+            "--port-map", web.port_map,
+            *flags,
+        ]  # fmt: skip
+
+    def command(self, resume: bool = False) -> list[str]:
+        words = ["--resume"] if resume else [str(self.seeds)]
+        return [sys.executable, "-m", "lycosa", "crawl", *words, *self.flags]
+
+    def start(self, resume: bool = False, **options: object) -> subprocess.Popen[bytes]:
+        """Start it as the leader of its own process group."""
+        with self.log.open("ab") as log:
+            return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+                self.command(resume), stdout=log, stderr=log, start_new_session=True, **options
+            )
+
+    def run(self, resume: bool = False, timeout: float = 300, **options: object) -> int:
+        """Run it to its end; returns the exit code."""
+        process = self.start(resume, **options)
+        try:
+            code: int = process.wait(timeout)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        return code
+
+    # -- what it kept -------------------------------------------------------------------------
+
+    def database(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.data / DATABASE)
+
+    def rows(self, query: str) -> list[tuple[object, ...]]:
+        db = self.database()
+        try:
+            return db.execute(query).fetchall()
+        finally:
+            db.close()
+
+    def outcomes(self) -> dict[str, int]:
+        return dict(self.rows("SELECT outcome, count(*) FROM pages GROUP BY outcome"))  # type: ignore[arg-type]
+
+    def committed(self) -> dict[str, int]:
+        reader = open_reader(self.data)
+        try:
+            found = reader.committed_segments()
+        finally:
+            reader.close()
+        return {segment_name(kind, number): length for (kind, number), length in found.items()}  # type: ignore[arg-type]
+
+    def texts(self) -> Counter[str]:
+        """How often the text of each URL is in the archive."""
+        return Counter(row["url"] for row in iter_rows(self.data, self.committed()))
+
+    def kept(self) -> set[str]:
+        return {str(url) for (url,) in self.rows("SELECT url FROM pages WHERE outcome = 'ok'")}
+
+    def check_complete(self) -> None:
+        """Every page that can be reached is kept exactly once, and nothing else is."""
+        kept = self.kept()
+        missing, extra = self.web.world.compare(kept)
+        assert (missing, soft(self.web.world, extra)) == (set(), set())
+        texts = self.texts()
+        assert set(texts) == kept
+        assert set(texts.values()) == {1}
+
+    def check_polite(self) -> None:
+        report = self.web.check(self.delay)
+        assert report.ok, report.text()
+
+    def engines(self, process: subprocess.Popen[bytes]) -> list[int]:
+        """Process ids of the engines of a running crawl."""
+        path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        try:
+            return [int(pid) for pid in path.read_text().split()]
+        except FileNotFoundError:
+            return []
+
+
+def soft(world: World, extra: set[str]) -> set[str]:
+    """Without pages that a crawler may or may not keep: a body cut off by a reset."""
+    return {url for url in extra if "/reset/" not in url}
+
+
+def wait_for(condition: object, seconds: float = 30.0) -> None:
+    """Wait for something that another process does."""
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

@@ -1,0 +1,149 @@
+"""What a user can do wrong: one clear sentence, exit code 2, nothing changed on disk."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from harness import EMAIL, lycosa
+
+
+@pytest.fixture
+def seeds(tmp_path: Path) -> Path:
+    path = tmp_path / "seeds.txt"
+    path.write_text("127.0.0.1:9\n")
+    return path
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def refused(root: Path, *words: str | Path, says: str) -> None:
+    """The command fails with one sentence that holds `says`, and changes nothing."""
+    before = tree(root)
+    done = lycosa(*words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    message = done.stderr.strip()
+    assert says in message
+    assert message.startswith("lycosa: ")
+    assert len(message.splitlines()) <= 2, message
+    assert "Traceback" not in message
+    assert tree(root) == before
+
+
+def crawl(*words: str | Path) -> list[str | Path]:
+    return ["crawl", *words, "--email", EMAIL]
+
+
+def make_crawl(root: Path, seeds: Path) -> Path:
+    """A real, small, finished crawl of nothing (loopback is refused)."""
+    data = root / "data"
+    done = lycosa(*crawl(seeds, "--data-dir", data, "--delay", "0"))
+    assert done.returncode == 0, done.stderr
+    return data
+
+
+def test_no_email(tmp_path: Path, seeds: Path) -> None:
+    refused(tmp_path, "crawl", seeds, "--data-dir", tmp_path / "d", says="--email")
+
+
+@pytest.mark.parametrize("email", ["me", "@", "a b@c", "me@"])
+def test_bad_email(tmp_path: Path, seeds: Path, email: str) -> None:
+    words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email]
+    refused(tmp_path, *words, says="email")
+
+
+def test_missing_seed_file(tmp_path: Path) -> None:
+    words = crawl(tmp_path / "nowhere.txt", "--data-dir", tmp_path / "d")
+    refused(tmp_path, *words, says="nowhere.txt")
+
+
+def test_empty_seed_file(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    refused(tmp_path, *crawl(empty, "--data-dir", tmp_path / "d"), says="empty.txt")
+
+
+def test_seeds_that_are_all_nonsense(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("hello world\n???\n# only a comment\n")
+    refused(tmp_path, *crawl(bad, "--data-dir", tmp_path / "d"), says="no line is a domain or URL")
+
+
+def test_a_directory_that_holds_a_crawl(tmp_path: Path, seeds: Path) -> None:
+    data = make_crawl(tmp_path, seeds)
+    refused(tmp_path, *crawl(seeds, "--data-dir", data), says="--resume")
+
+
+def test_resume_where_there_is_none(tmp_path: Path) -> None:
+    refused(tmp_path, *crawl("--resume", "--data-dir", tmp_path / "d"), says="no crawl")
+
+
+def test_a_directory_in_use(tmp_path: Path, seeds: Path) -> None:
+    data = make_crawl(tmp_path, seeds)
+    fd = os.open(data / "lycosa.lock", os.O_RDWR)
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getppid()}\n".encode(), 0)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        refused(tmp_path, *crawl("--resume", "--data-dir", data), says="Another lycosa process")
+    finally:
+        os.close(fd)
+
+
+def test_an_unwritable_directory(tmp_path: Path, seeds: Path) -> None:
+    refused(tmp_path, *crawl(seeds, "--data-dir", "/proc/nowhere/data"), says="write")
+
+
+def test_a_file_as_directory(tmp_path: Path, seeds: Path) -> None:
+    refused(tmp_path, *crawl(seeds, "--data-dir", seeds), says="not a directory")
+
+
+def test_an_unknown_key_in_the_settings_file(tmp_path: Path, seeds: Path) -> None:
+    settings = tmp_path / "lycosa.toml"
+    settings.write_text("delya = 3\n")
+    words = crawl(seeds, "--data-dir", tmp_path / "d", "--config", settings)
+    refused(tmp_path, *words, says="delya")
+
+
+def test_a_negative_delay(tmp_path: Path, seeds: Path) -> None:
+    refused(tmp_path, *crawl(seeds, "--data-dir", tmp_path / "d", "--delay=-1"), says="--delay")
+
+
+def test_a_database_from_a_newer_version(tmp_path: Path, seeds: Path) -> None:
+    data = make_crawl(tmp_path, seeds)
+    db = sqlite3.connect(data / "crawl.sqlite")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    refused(data / "text", *crawl("--resume", "--data-dir", data), says="newer lycosa")
+    refused(data / "text", "status", "--data-dir", data, says="newer lycosa")
+
+
+def test_a_database_that_is_none(tmp_path: Path, seeds: Path) -> None:
+    data = tmp_path / "d"
+    data.mkdir()
+    (data / "crawl.sqlite").write_bytes(b"this is no database" * 100)
+    for words in (["status"], ["crawl", "--resume", "--email", EMAIL]):
+        done = lycosa(*words, "--data-dir", data)
+        assert done.returncode in (1, 2)
+        assert "Traceback" not in done.stderr
+        assert "not a database" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "pages", "stop", "audit"])
+def test_looking_at_no_crawl(tmp_path: Path, command: str) -> None:
+    refused(tmp_path, command, "--data-dir", tmp_path / "d", says="no crawl")
+
+
+def test_single_bad_lines_are_named_and_the_crawl_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "seeds.txt"
+    path.write_text("127.0.0.1\nhello world\n\n# fine\n::nonsense::\n")
+    done = lycosa(*crawl(path, "--data-dir", tmp_path / "d", "--delay", "0"))
+    assert done.returncode == 0, done.stderr
+    assert "line 2" in done.stderr
+    assert "line 5" in done.stderr
+    assert "2" in done.stderr

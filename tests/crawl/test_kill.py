@@ -1,0 +1,96 @@
+"""kill -9 at random moments, of the whole group, the supervisor, or an engine: nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from harness import Crawl
+
+from lycosa.simweb.serve import SimWeb
+from lycosa.simweb.spec import WorldSpec
+
+IN_FLIGHT = 200
+
+
+def kill(crawl: Crawl, process: subprocess.Popen[bytes], how: str, chance: random.Random) -> None:
+    engines = crawl.engines(process)
+    if how == "engine" and engines:
+        os.kill(chance.choice(engines), signal.SIGKILL)
+        return
+    if how == "supervisor":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def unlucky_crawl(spec: WorldSpec, root: Path, seed: int, kills: int, every: float) -> Crawl:
+    """Crawl to the end through `kills` kills."""
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    with SimWeb(spec, root / "log") as web:
+        crawl = Crawl(web, root, spec.delay, "--max-workers", str(IN_FLIGHT))
+        process = crawl.start()
+        for _ in range(kills):
+            time.sleep(chance.uniform(0.2, every))
+            if process.poll() is not None:
+                break
+            how = chance.choice(["group", "supervisor", "engine"])
+            kill(crawl, process, how, chance)
+            if process.poll() is not None:
+                # A kill before the crawl existed leaves nothing to resume.
+                process = crawl.start(resume=(crawl.data / "crawl.sqlite").exists())
+        assert process.wait(600) == 0, crawl.log.read_text()[-3000:]
+        # Everything was committed and is finished: going on changes nothing.
+        before = crawl.kept()
+        assert crawl.run(resume=True) == 0
+        assert crawl.kept() == before
+        return crawl
+
+
+def check(crawl: Crawl, kills: int) -> None:
+    crawl.check_complete()
+    crawl.check_polite()
+    report = crawl.web.check(crawl.delay)
+    print(report.text())
+    # Fetched again: what was in flight plus the last two seconds of each kill, and a few more
+    # where a redirect led to a page twice.
+    rate = report.pages / max(1.0, span(crawl))
+    assert len(report.refetches) <= kills * (IN_FLIGHT + 2 * rate)
+
+
+def span(crawl: Crawl) -> float:
+    entries = crawl.web.log()
+    return max(entry.start for entry in entries) - min(entry.start for entry in entries)
+
+
+def test_six_kills_lose_nothing(tmp_path: Path) -> None:
+    spec = WorldSpec(seed=5, domains=80, pages=8, delay=0.4)
+    check(unlucky_crawl(spec, tmp_path, seed=17, kills=6, every=2.0), 6)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_twenty_kills_of_two_thousand_domains(tmp_path: Path) -> None:
+    spec = WorldSpec(seed=11, domains=2000, pages=20, delay=0.5)
+    seed = int(os.environ.get("LYCOSA_SEED", "29"))
+    check(unlucky_crawl(spec, tmp_path, seed=seed, kills=20, every=6.0), 20)
+
+
+def test_an_engine_that_dies_is_replaced(tmp_path: Path) -> None:
+    spec = WorldSpec(seed=6, domains=40, pages=5, delay=0.3).only("robots-allow")
+    with SimWeb(spec, tmp_path / "log") as web:
+        crawl = Crawl(web, tmp_path, 0.3)
+        process = crawl.start()
+        time.sleep(1.5)
+        os.kill(crawl.engines(process)[0], signal.SIGKILL)
+        assert process.wait(120) == 0, crawl.log.read_text()
+        crawl.check_complete()
+        crawl.check_polite()
+    assert "an engine died and is replaced" in crawl.log.read_text()

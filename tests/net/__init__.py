@@ -1,0 +1,1 @@
+"""Small hostile servers on loopback, for the tests of the network edge."""
