@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from lycosa.exchange import Exchange, Reply
+from lycosa.exchange import Exchange, Reply, uncount
 from lycosa.frontier import Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
-from lycosa.records import Request, Response
+from lycosa.records import PageRow, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
 from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
@@ -95,6 +95,7 @@ class Core:
         self.batch = Batch()
         self.stats = Stats()
         self.started: list[tuple[str, int]] = []  # for the ledger, before any request is sent
+        self.learnt: list[Held] = []  # for the ledger, before the next request of their visits
         self.ended: list[Result] = []  # for the ledger
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
@@ -178,6 +179,7 @@ class Core:
         visit = response.request.token
         assert isinstance(visit, Visit)
         request = visit.resume(response)
+        self._learn(visit)
         if request is None:
             self._finish(visit, now)
             return []
@@ -190,6 +192,7 @@ class Core:
             if known is None:
                 return [request] if self._shared.ask(request) else []
             request = visit.resume(known)
+            self._learn(visit)
         if request is None:
             self._finish(visit, now)
             return []
@@ -210,6 +213,14 @@ class Core:
         wait = max(held.delay, result.pause) if result.requests else 0.0
         self.scheduler.visited(held, now, result.ended + wait)
 
+    def _learn(self, visit: Visit) -> None:
+        """A longer delay is told at once: a kill in the middle of the visit must not forget it."""
+        result = visit.result
+        if result.learnt_delay:
+            self.learnt.append(visit.held)
+            self.batch.delays.append((visit.held.id, round(result.learnt_delay * 1000)))
+            result.learnt_delay = 0.0
+
     def _note(self, result: Result) -> None:
         """What the store must know of the domain beside its pages."""
         batch, ident = self.batch, result.held.id
@@ -222,8 +233,6 @@ class Core:
             Purge(ident, origin, outcome, forget=outcome == EXCLUDED)
             for origin, outcome in result.purges
         ]
-        if result.learnt_delay:
-            batch.delays.append((ident, round(result.learnt_delay * 1000)))
 
     # -- the store ----------------------------------------------------------------------------
 
@@ -261,6 +270,8 @@ class Core:
                 held.queued += count
         if reply.exclude is not None:
             self.scope = self.harvest.scope = self.scope.excluding(reply.exclude)
+        for page in reply.skipped:
+            self._uncount(page)
         _tally(self.stats.drops, committed.drops)
         _tally(self.stats.outcomes, committed.purged)
         self.scheduler.add(reply.leases, reply.asked, now, self.ms(now))
@@ -269,6 +280,11 @@ class Core:
         if self.stopping:
             self.scheduler.give_up_all()
         self._prune(now)
+
+    def _uncount(self, page: PageRow) -> None:
+        stats = self.stats.to_dict()
+        uncount(stats, page)
+        self.stats = Stats.from_dict(stats)
 
     def _share(self) -> float:
         """How many more visits this engine may start under the page limit, until it asks again."""

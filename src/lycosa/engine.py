@@ -42,7 +42,7 @@ from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
 from lycosa.poller import Poller
 from lycosa.records import Request
-from lycosa.scheduler import Scheduler
+from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope, ScopeRules
 from lycosa.urls import split
 from lycosa.visit import VisitRules
@@ -257,28 +257,36 @@ class Engine:
                 break
 
     def _send(self, requests: list[Request]) -> None:
-        """Starts go to the ledger before any request goes to the network."""
-        if self.core.started:
-            self.ledger.started(self.core.started)
-            self.core.started.clear()
+        """Starts and longer delays go to the ledger before any request goes to the network."""
+        core = self.core
+        for held in core.learnt:
+            self._note_delay(held, held.delay)
+        if core.started or core.learnt:
+            self.ledger.started(core.started)
+            core.started.clear()
+            core.learnt.clear()
         for request in requests:
             self.fetcher.start(request)
+
+    def _note_delay(self, held: Held, wait: float) -> bool:
+        """Tell the ledger how long a domain will be left alone, if it is not the usual delay."""
+        own_ms = round(wait * 1000) if wait > self.crawl.delay else 0
+        if own_ms == held.noted_ms:
+            return False
+        held.noted_ms = own_ms
+        self.ledger.learned(held.name, own_ms)
+        return True
 
     def _write_ledger(self) -> None:
         learnt = False
         for result in self.core.ended:
             held, start, end = result.held, self._ms(result.started), self._ms(result.ended)
-            wait = max(held.delay, result.pause)
-            own_ms = round(wait * 1000) if wait > self.crawl.delay else 0
-            if own_ms != held.noted_ms:
-                held.noted_ms = own_ms
-                learnt = True
-                self.ledger.learned(held.name, own_ms)
+            learnt |= self._note_delay(held, max(held.delay, result.pause))
             outcome = (result.requests, result.address, result.outcome)
             self.ledger.ended(held.name, int(start), int(end), *outcome)
         self.core.ended.clear()
         if learnt:
-            self.ledger.started(())  # now: a kill must not forget a longer delay
+            self.ledger.started(())  # now: a kill must not forget it
 
     def _shortage(self) -> None:
         """Out of open files: not the host's fault. Fewer fetches at once."""

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
@@ -38,6 +38,7 @@ class Reply:
     leases: list[Lease] = field(default_factory=list)
     runs: dict[int, list[QueuedUrl]] = field(default_factory=dict)
     exclude: tuple[str, ...] | None = None  # set when the exclusions changed
+    skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
     error: BaseException | None = None
 
 
@@ -104,7 +105,9 @@ class Exchanger:
     def _commit(self, batch: Batch, reply: Reply, closing: bool) -> None:
         """A batch with a number was written before: its commit failed and is tried again (F5)."""
         if not batch.number:
-            batch.pages = self._unsettled(batch.pages)
+            batch.pages, reply.skipped = self._unsettled(batch.pages)
+            for page in reply.skipped:
+                uncount(batch.stats, page)
             self._write(batch.pages)
             batch.segments = [
                 (state.kind, state.id, state.length, state.closed)
@@ -116,20 +119,21 @@ class Exchanger:
         reply.committed = self.frontier.commit(self.owner, batch)
         self._renewed = reply.sent
 
-    def _unsettled(self, pages: list[PageRow]) -> list[PageRow]:
-        """Without pages that redirects led to and that were done before: no text twice (F1)."""
+    def _unsettled(self, pages: list[PageRow]) -> tuple[list[PageRow], list[PageRow]]:
+        """Pages to record, and those that redirects led to and that were done before: no text
+        twice (F1)."""
         targets = [(page.domain_id, page.fp) for page in pages if page.order == FOUND]
         if not targets:
-            return pages
+            return pages, []
         done = self.frontier.settled(targets)
-        kept = []
+        kept: list[PageRow] = []
+        skipped: list[PageRow] = []
         for page in pages:
             key = (page.domain_id, page.fp)
-            if page.order == FOUND and key in done:
-                continue
-            kept.append(page)
+            again = page.order == FOUND and key in done
+            (skipped if again else kept).append(page)
             done.add(key)
-        return kept
+        return kept, skipped
 
     def _write(self, pages: list[PageRow]) -> None:
         if self._text is not None:
@@ -152,6 +156,13 @@ class Exchanger:
         for writer in (self._text, self._warc, self._ledger):
             if writer is not None:
                 yield from writer.sync(closing)
+
+
+def uncount(stats: dict[str, Any], page: PageRow) -> None:
+    """Take a page back out of the counters of an engine."""
+    stats["outcomes"][page.outcome] -= 1
+    stats["ok"] -= page.outcome == "ok"
+    stats["pages"] -= page.status > 0
 
 
 class StoreThread:

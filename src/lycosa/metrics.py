@@ -48,7 +48,10 @@ class Stats:
     loading_seeds: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        """A copy: another thread may write it down while counting goes on."""
+        values = {name: getattr(self, name) for name in _FIELDS}
+        values["outcomes"], values["drops"] = dict(self.outcomes), dict(self.drops)
+        return values
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Stats:

@@ -151,8 +151,12 @@ class Scheduler:
             self._leaving.append(held)
 
     def _keeps(self, held: Held, now: float) -> bool:
-        """Keep a domain unless others have waited longer, it waits long, or we hold too many."""
-        if self.pressing or held.heavy() or held.ready - now > 2 * self.delay + 1:
+        """Keep a domain unless others have waited longer, it waits long, or we hold too many.
+
+        One that waits for more than its delay (it was busy) goes to the store, which remembers.
+        """
+        wait = held.ready - now
+        if self.pressing or held.heavy() or wait > held.delay or wait > 2 * self.delay + 1:
             return False
         return len(self.held) <= self.rate * self.delay * KEEP + 2 * self.workers
 

@@ -14,6 +14,10 @@ from lycosa.engine import MARK
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 
+# Bytes of a ledger before its committed length that are read too: a line may be on disk with one
+# commit while what it tells of goes to the store with the next.
+TAIL_MARGIN = 1 << 20
+
 log = get_logger("upkeep")
 
 
@@ -23,7 +27,7 @@ def rescue(frontier: SqliteFrontier, root: Path, dead: Collection[int]) -> int:
     if not dead:
         return 0
     committed = committed_lengths(frontier)
-    tails = ledger.tail(root, committed, dead)
+    tails = ledger.tail(root, committed, dead, TAIL_MARGIN)
     delays = {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
     ledger.mend(root, dead)
     first, *others = dead

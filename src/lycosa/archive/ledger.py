@@ -108,10 +108,13 @@ def _is_torn(path: Path) -> bool:
 
 
 def _entries(path: Path, begin: int = 0) -> Iterator[list[Any]]:
-    """The lines from a byte offset on. Only the last may be unreadable: a kill tore it."""
+    """The lines that begin at a byte offset or later. Only the last may be unreadable: a kill
+    tore it."""
     torn = False
     with open(path, "rb") as file:
-        file.seek(begin)
+        if begin:
+            file.seek(begin - 1)
+            file.readline()  # the rest of the line before
         for line in file:
             if torn:
                 raise StoreError(f"{path} is damaged: an unreadable line before the last")
@@ -131,13 +134,17 @@ class TailInfo:
     delay_ms: int | None = None  # the last delay learnt, if any
 
 
-def tail(root: Path, committed: Mapping[str, int], dead: Collection[int]) -> dict[str, TailInfo]:
-    """What dead owners did after their last commit: who takes over must respect it."""
+def tail(
+    root: Path, committed: Mapping[str, int], dead: Collection[int], margin: int = 0
+) -> dict[str, TailInfo]:
+    """What dead owners did after their last commit, and in the `margin` bytes before: who takes
+    over must respect it."""
     found: dict[str, TailInfo] = {}
     for number, path in listed(root, "visits"):
         if segment_owner(number) not in dead:
             continue
-        for entry in _entries(path, committed.get(segment_name("visits", number), 0)):
+        begin = max(0, committed.get(segment_name("visits", number), 0) - margin)
+        for entry in _entries(path, begin):
             info = found.setdefault(entry[1], TailInfo())
             if entry[0] == "d":
                 info.delay_ms = entry[2]

@@ -133,7 +133,7 @@ class Connection:
         self._request = self._log.begin(time.time_ns(), start, self._scheme, host, target, agent)
         name = host.partition(":")[0]
         reply = self._pages.respond(self._scheme, name, target, gzip=gzip, keep=keep)
-        self._reply, self._out = reply, reply.data
+        self._reply, self._out, self._sent_ns = reply, reply.data, 0
         self._server.answers.append(self)
 
     # Sending
@@ -216,8 +216,7 @@ class Connection:
         reply, self._reply = self._reply, None
         if reply is not None:
             # Held to the end: no byte was sent, whatever the status would have been.
-            held = self._out is reply.data and reply.data
-            status = 0 if held else reply.status
+            status = reply.status if self._sent_ns else 0
             self._log.end(self._request, end_ns, status, reply.retry_after, reply.location)
 
     def _watch(self, events: int) -> None:
