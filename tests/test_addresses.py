@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from lycosa.addresses import CDN_RANGES, SharedAddresses, public
+from lycosa.addresses import CDN_RANGES, Allowed, SharedAddresses, public
 
 
 def words(text: str) -> list[str]:
@@ -87,3 +87,19 @@ def test_no_shared_range_is_private() -> None:
     for cidr in CDN_RANGES:
         network = ipaddress.ip_network(cidr)
         assert public(str(network[0])) and public(str(network[-1])), cidr
+
+
+def test_the_flag_allows_private_addresses_but_no_metadata_service() -> None:
+    allowed = Allowed(private=True)
+    assert all(map(allowed, ["127.0.0.1", "10.0.0.1", "::1", "192.168.1.1", "93.184.215.14"]))
+    refused = ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254", "nonsense"]
+    assert not any(map(allowed, refused))
+
+
+def test_networks_are_allowed_by_name() -> None:
+    allowed = Allowed(networks=["127.10.0.0/16"])
+    assert allowed("127.10.3.4")
+    assert allowed("::ffff:127.10.3.4")
+    assert not allowed("127.0.0.1")
+    assert not allowed("10.0.0.1")
+    assert Allowed(networks=["169.254.0.0/16"])("169.254.169.254")

@@ -218,7 +218,7 @@ def test_ip_delay_follows_the_delay() -> None:
 
 
 def test_a_visit_must_fit_into_a_lease() -> None:
-    with pytest.raises(UserError, match=r"--lease-time .60 s. must be longer than --visit-t"):
+    with pytest.raises(UserError, match=r"--lease-time .60 s. must be at least 140 s"):
         crawl_settings(crawl({**EMAIL, "lease-time": "60"}))
 
 

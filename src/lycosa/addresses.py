@@ -143,3 +143,36 @@ class SharedAddresses:
         if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
             found = found.ipv4_mapped
         return int(found) in (self._v4 if found.version == 4 else self._v6)
+
+
+# Never meant by "private": the services that clouds keep there hand out credentials.
+_LINK_LOCAL = ("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32", "168.63.129.16/32")
+
+
+class Allowed:
+    """Which addresses may be connected to: public ones, and those that the user allows.
+
+    `private` allows loopback and private addresses, but not link-local ones, where clouds keep
+    their metadata services: these have to be named in `networks`.
+    """
+
+    def __init__(self, private: bool = False, networks: Iterable[str] = ()) -> None:
+        self._private = private
+        self._networks = [ip_network(cidr, strict=False) for cidr in networks]
+        self._never = [ip_network(cidr) for cidr in _LINK_LOCAL]
+
+    def __call__(self, address: str) -> bool:
+        return public(address) or self._by_flag(address)
+
+    def _by_flag(self, address: str) -> bool:
+        if not self._private and not self._networks:
+            return False
+        try:
+            plain = ip_address(address)
+        except ValueError:
+            return False
+        if isinstance(plain, IPv6Address) and plain.ipv4_mapped is not None:
+            plain = plain.ipv4_mapped
+        if any(plain in network for network in self._networks):
+            return True
+        return self._private and not any(plain in network for network in self._never)

@@ -83,6 +83,8 @@ class NodeSettings:
     warc: bool = False
     tls_verify: bool = False
     allow_private: bool = False
+    allow_network: tuple[str, ...] = ()  # private networks that may be connected to
+    ip_delay_exempt: tuple[str, ...] = ()  # networks without a delay per address, beside CDNs
     nameservers: tuple[tuple[str, int], ...] = ()  # (): those of the system
     port_map: dict[int, int] = field(default_factory=dict)  # port of the URL -> connected to
     log_level: str = "info"
@@ -253,11 +255,12 @@ def stored_settings(stored: Mapping[str, Any]) -> CrawlSettings | None:
 
 
 def _checked(crawl: CrawlSettings) -> CrawlSettings:
-    # P4: a visit that begins right after a renewal must end before the lease does.
-    if crawl.lease_time <= crawl.visit_timeout:
+    # P4: a visit that begins some seconds after a renewal must end well before the lease does.
+    needed = 1.5 * crawl.visit_timeout + 5
+    if crawl.lease_time < needed:
         raise UserError(
-            f"--lease-time ({crawl.lease_time:g} s) must be longer than"
-            f" --visit-timeout ({crawl.visit_timeout:g} s)."
+            f"--lease-time ({crawl.lease_time:g} s) must be at least {needed:g} s, one and a half"
+            f" times --visit-timeout ({crawl.visit_timeout:g} s) and 5 s more."
         )
     return crawl
 

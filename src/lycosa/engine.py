@@ -49,6 +49,7 @@ from lycosa.visit import VisitRules
 
 SEGMENT_BYTES = 1 << 30
 TURN_BUDGET = 0.020  # seconds of a turn spent on responses; the rest waits for the next turn
+SLOW_PAGE = 0.050  # seconds that no page should hold the loop (S3)
 REPORT_EVERY = 1.0
 STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
 SHORTAGE_FACTOR = 0.9  # concurrency after the machine ran out of open files
@@ -134,6 +135,7 @@ class Engine:
                 user_agent=self.crawl.user_agent,
                 tls_verify=node["tls_verify"],
                 allow_private=node["allow_private"],
+                allow_networks=tuple(node["allow_networks"]),
                 port_map={int(key): value for key, value in node["port_map"].items()},
             ),
             FetchLimits(body=self.crawl.max_body),
@@ -190,7 +192,7 @@ class Engine:
             scope,
             self.to_ms,
             address_of=self._address_of,
-            exempt=SharedAddresses(CDN_RANGES).exempt,
+            exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
             parsing=self._parsing,
         )
 
@@ -253,8 +255,17 @@ class Engine:
                 self._shortage()
             before = engine_now()
             self._send(self.core.answer(response, before))
-            if engine_now() > end:
+            after = engine_now()
+            self._note_page(after - before)
+            if after > end:
                 break
+
+    def _note_page(self, seconds: float) -> None:
+        stats = self.core.stats
+        if seconds > SLOW_PAGE:
+            stats.slow_pages += 1
+        if seconds * 1000 > stats.page_max_ms:
+            stats.page_max_ms = seconds * 1000
 
     def _send(self, requests: list[Request]) -> None:
         """Starts and longer delays go to the ledger before any request goes to the network."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import pycurl
 
-from lycosa.addresses import public
+from lycosa.addresses import Allowed
 from lycosa.decode import ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver
 from lycosa.errors import UserError
@@ -47,6 +47,7 @@ class FetchSettings:
     tls_verify: bool = False
     ca_file: str = ""  # '': the system's, used with tls_verify
     allow_private: bool = False
+    allow_networks: tuple[str, ...] = ()  # private networks that may be connected to all the same
     port_map: dict[int, int] = field(default_factory=dict)  # port in the URL -> connected to
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.1"
     accept_language: str = "en,*;q=0.5"
@@ -91,6 +92,7 @@ class Fetcher:
         self._poller = poller
         self._resolver = resolver
         self._settings = settings
+        self._allowed = Allowed(settings.allow_private, settings.allow_networks)
         self._capacity = capacity
         self._flights: dict[int, Transfer] = {}  # by id of the request
         self._idle: list[Transfer] = []
@@ -210,7 +212,7 @@ class Fetcher:
             return
         # One private address among public ones is reason enough: names that change their
         # address from one question to the next are how inner networks are attacked.
-        if not self._settings.allow_private and not all(map(public, answer.addresses)):
+        if not all(map(self._allowed, answer.addresses)):
             self._finish(transfer, (Failure.PRIVATE, Truncated.NO))
             return
         transfer.addresses = answer.addresses[:_MAX_ADDRESSES]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 # Gauges where the sum over engines has no meaning: the worst one is what a person wants to know.
-_WORST = frozenset({"store_lag_s", "loop_max_ms"})
+_WORST = frozenset({"store_lag_s", "loop_max_ms", "page_max_ms"})
 # Told to every engine alike by the store, so that merging must not add them up.
 _SAME = frozenset({"queued", "domains"})
 
@@ -28,6 +28,7 @@ class Stats:
     visits: int = 0
     robots_fetched: int = 0
     local_shortage: int = 0  # fetches put back because this machine had no more open files
+    slow_pages: int = 0  # that held the loop for more than 50 ms (S3)
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
 
@@ -44,6 +45,7 @@ class Stats:
     rss_mb: float = 0.0
     store_lag_s: float = 0.0  # since the oldest uncommitted page was fetched
     loop_max_ms: float = 0.0  # longest turn of the loop since the last report
+    page_max_ms: float = 0.0  # longest that one response ever held the loop
     short_of_files: bool = False  # concurrency is lowered for want of open files
     loading_seeds: bool = False
 

@@ -244,6 +244,8 @@ class Supervisor:
             "nameservers": list(_nameservers(node)),
             "port_map": {str(port): to for port, to in node.port_map.items()},
             "allow_private": node.allow_private,
+            "allow_networks": node.allow_network,
+            "ip_delay_exempt": node.ip_delay_exempt,
             "tls_verify": node.tls_verify,
             "warc": node.warc,
             "log_level": node.log_level,
@@ -396,7 +398,16 @@ def _nameservers(node: NodeSettings) -> Iterator[str]:
 def _counters(stats: Stats) -> Stats:
     """What stays of an engine that ended: its counts, not its gauges."""
     kept = Stats(engines=0)
-    for name in ("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"):
+    for name in (
+        "pages",
+        "ok",
+        "bytes",
+        "requests",
+        "visits",
+        "robots_fetched",
+        "local_shortage",
+        "slow_pages",
+    ):
         setattr(kept, name, getattr(stats, name))
     kept.outcomes, kept.drops = stats.outcomes, stats.drops
     return kept

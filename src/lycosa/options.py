@@ -127,6 +127,13 @@ def _port(value: object) -> int:
     return port
 
 
+def parse_network(value: object) -> str:
+    """An address or a network."""
+    import ipaddress
+
+    return str(ipaddress.ip_network(_text(value), strict=False))
+
+
 def parse_port_map(value: object) -> dict[int, int]:
     """'80=18080,443=18443', or a table in TOML."""
     if isinstance(value, dict):
@@ -187,6 +194,7 @@ PATH = Kind("a path", parse_path)
 EMAIL = Kind("an email address such as you@example.org", parse_email)
 CONTACT = Kind("a URL that begins with http:// or https://", parse_contact_url)
 STORE = Kind("'sqlite' or a URL that begins with postgresql://", parse_store)
+NETWORK = Kind("a network such as 10.1.0.0/16", parse_network)
 NAMESERVER = Kind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
 PORTS = Kind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
@@ -238,6 +246,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("tls-verify", SWITCH, False, "refuse sites whose TLS certificate is not valid"),
     Option("allow-private-addresses", SWITCH, False, "also connect to loopback and private"
            " addresses; only for tests on your own network"),
+    Option("allow-network", NETWORK, (), "also connect to this private network", "CIDR",
+           repeat=True, shown_default="none"),
+    Option("ip-delay-exempt", NETWORK, (), "no delay per address in this network, beside those of"
+           " large CDNs", "CIDR", repeat=True, shown_default="none"),
     Option("nameserver", NAMESERVER, (), "ask this name server", "HOST:PORT", repeat=True,
            commands=("crawl", "check"), shown_default="those of the system"),
     Option("port-map", PORTS, {}, "connect to other ports than URLs say; for rehearsals",
