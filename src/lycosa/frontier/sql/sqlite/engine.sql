@@ -23,9 +23,10 @@ INSERT INTO crawlers (id, host, pid, started_ms, renewed_ms, lease_until, dead, 
 VALUES (0, '', 0, :now, :now, 0, 1, :queued, :domains)
 ON CONFLICT (id) DO UPDATE SET queued = queued + :queued, domains = domains + :domains;
 
--- lease_candidates: the domains that are ready, the longest waiting first
+-- lease_candidates: the domains that are ready, the longest waiting first (the second condition
+-- is what the partial index asks for: SQLite does not conclude it from the first)
 SELECT id FROM domains
-WHERE lease_owner = 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit;
+WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit;
 
 -- lease_take: one domain goes to its new owner
 UPDATE domains SET lease_owner = :owner WHERE id = :id AND lease_owner = 0
@@ -153,14 +154,14 @@ UPDATE crawlers SET dead = 1 WHERE id = ? AND NOT dead;
 UPDATE domains SET lease_owner = 0,
     ready_at = max(ready_at, polite_at, :since + max(delay_ms, :delay)),
     polite_at = max(polite_at, :since + max(delay_ms, :delay))
-WHERE lease_owner = :owner;
+WHERE lease_owner = :owner AND lease_owner >= 0;
 
 -- wait_longer: a dead engine had learnt of a longer delay and never committed it
 UPDATE domains SET ready_at = max(ready_at, :until), polite_at = max(polite_at, :until)
 WHERE id = :id AND lease_owner <= 0;
 
 -- held_by: the domains that an engine holds
-SELECT id FROM domains WHERE lease_owner = ?;
+SELECT id FROM domains WHERE lease_owner = ? AND lease_owner >= 0;
 
 -- any_live_domain: a domain that is ready (now or later) or held
 SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
