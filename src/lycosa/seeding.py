@@ -19,7 +19,7 @@ from lycosa.log import get_logger
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.urls import domain_id, fingerprint
 
-CHUNK = 20_000
+CHUNK = 50_000
 FIRST_CHUNK = 2_000  # the first fetch should not wait for the rest
 NAMED_BAD = 20  # bad lines that are named one by one; the others are counted
 

@@ -295,14 +295,42 @@ class SqliteFrontier(SqliteStore):
     ) -> int:
         """Queue URLs that no engine found. With a rank they are seeds: first come, first visited,
         before any domain that was found by a link."""
+        found = {link[:2]: link for link in links}
         with self._transaction() as now:
-            result = Committed(now, 0, False, 0)
-            count, domains = self._add(list(links), now, result, rank=rank)
+            all_new = rank is not None and self._add_unknown(found, now, rank)
+            if all_new:
+                count, domains = len(found), len({link[0] for link in found.values()})
+            else:
+                result = Committed(now, 0, False, 0)
+                count, domains = self._add(list(found.values()), now, result, rank=rank)
             self.db.execute(SQL["account_add"], {"now": now, "queued": count, "domains": domains})
             self.db.executemany(
                 SQL["setting_put"], [(key, str(value)) for key, value in (seeds_done or {}).items()]
             )
         return count
+
+    def _add_unknown(self, found: dict[tuple[int, int], Link], now: int, rank: int) -> bool:
+        """Queue seeds in bulk if none of them nor of their domains is known; else do nothing.
+
+        Three statements for a chunk instead of four for a seed: a fifth of the time.
+        """
+        first = {link[0]: (link[4], place) for place, link in enumerate(found.values())}
+        counts = Counter(link[0] for link in found.values())
+        rows = [
+            (ident, found_order(depth, now), fp, url, depth, 0, flags)
+            for ident, fp, url, depth, _, flags in sorted(found.values())
+        ]
+        self.db.execute("SAVEPOINT bulk")
+        domains = self.db.executemany(
+            SQL["domain_insert_new"],
+            [(i, first[i][0], rank + first[i][1], counts[i]) for i in sorted(first)],
+        ).rowcount
+        seen = self.db.executemany(SQL["seen_insert"], [(r[0], r[2], r[1]) for r in rows]).rowcount
+        if domains == len(first) and seen == len(rows):
+            self.db.executemany(SQL["queue_insert"], rows)
+            return True
+        self.db.execute("ROLLBACK TO bulk")
+        return False
 
     def _add(
         self,

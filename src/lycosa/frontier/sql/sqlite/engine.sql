@@ -97,6 +97,10 @@ SELECT lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains WHER
 INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
 VALUES (:id, :name, 0, :ready, 0, :queued, :seeded);
 
+-- domain_insert_new: a seed's domain, if it is not known; its rank is its place in the line
+INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
+VALUES (?, ?, 0, ?, 0, ?, 1) ON CONFLICT DO NOTHING;
+
 -- domain_wake: an idle domain, or one that only waits for retries, got a URL
 UPDATE domains SET lease_owner = 0, ready_at = max(polite_at, :now), queued = queued + :queued,
     seeded = max(seeded, :seeded)
