@@ -35,7 +35,7 @@ Asker = Callable[[Answer], None]
 _FAILURES = {
     ares.ARES_ENOTFOUND: Failure.NXDOMAIN,
     ares.ARES_EBADNAME: Failure.NXDOMAIN,  # such a name can't exist
-    ares.ARES_ECONNREFUSED: Failure.LOCAL,  # no name server to be reached: not the name's fault
+    ares.ARES_ECONNREFUSED: Failure.NAMESERVER,
     ares.ARES_ENOMEM: Failure.LOCAL,
 }
 _NXDOMAIN = Answer((), Failure.NXDOMAIN)

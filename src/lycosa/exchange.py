@@ -15,8 +15,7 @@ from typing import Any, Protocol
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
 from lycosa.frontier import Batch, Committed, Frontier
-from lycosa.records import Lease, PageRow, QueuedUrl
-from lycosa.visit import FOUND
+from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
 
 
 @dataclass(slots=True)

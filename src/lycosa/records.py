@@ -44,10 +44,16 @@ class Failure:
     RESET = "reset"  # closed or reset before a usable response
     PROTOCOL = "protocol"  # not HTTP, malformed, over libcurl's header limits
     LOCAL = "local"  # our own shortage (EMFILE): the host is not to blame, try again
+    NAMESERVER = "name-server"  # ours can't be reached: no host is to blame, try again
     STOPPED = "stopped"  # we cancelled it
 
     # Failures of the host, not of one URL: they count against the origin (design, section 7).
     HOST = frozenset({NXDOMAIN, DNS, CONNECT, CONNECT_TIMEOUT, TLS})
+    # Nobody's but ours: they cost a URL nothing but time.
+    OURS = frozenset({LOCAL, NAMESERVER})
+
+
+FOUND = -1  # order of a URL that was met on the way and may not be queued
 
 
 class Truncated:
@@ -89,11 +95,14 @@ class Response:
     started: float = 0.0
     ended: float = 0.0
     connects: int = 0  # connections opened for it
+    _lower: bytes = b""  # the head in lower case, once somebody asked for a header
 
     def header(self, name: bytes) -> str:
         """The first header of that (lower-case) name, or ''."""
+        if len(self._lower) != len(self.head):
+            self._lower = self.head.lower()
         needle = b"\n" + name + b":"
-        at = self.head.lower().find(needle)
+        at = self._lower.find(needle)
         if at < 0:
             return ""
         begin = at + len(needle)
