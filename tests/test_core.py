@@ -131,10 +131,17 @@ def test_a_failed_commit_is_tried_again_and_applied_once(bench: Bench) -> None:
 
 
 def test_the_page_limit_is_shared_and_kept(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "crawl.sqlite", max_pages=5, engines=2, engine=1)
+    bench = Bench(tmp_path / "crawl.sqlite", max_pages=5, engines=2)
     bench.seed(*(f"https://d{n}.test/" for n in range(20)))
     bench.ask()
-    assert len(bench.start()) == 2  # engine 0 has the odd one
+    assert len(bench.start()) == 3
+
+
+def test_the_last_page_of_the_limit_is_not_left_to_others(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "crawl.sqlite", max_pages=1, engines=8)
+    bench.seed("https://a.test/")
+    bench.ask()
+    assert len(bench.start()) == 1
 
 
 def test_shared_hosting_is_visited_one_after_the_other(tmp_path: Path) -> None:
@@ -190,12 +197,53 @@ def test_stopping_gives_everything_back(bench: Bench) -> None:
     bench.core.stop()
     for request in requests:
         bench.core.answer(Response(request, failure=Failure.STOPPED, ended=bench.now), bench.now)
-    bench.core.stop()
     bench.ask()
     assert bench.core.idle
     held = bench.store.db.execute("SELECT count(*) FROM domains WHERE lease_owner > 0").fetchone()
     assert held == (0,)
     assert bench.store.backlog()[0] == 10
+
+
+def test_a_fault_of_ours_costs_one_url_and_not_the_engine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    bench.core._bug = told.append
+    bench.seed("https://a.test/", "https://b.test/", "https://c.test/")
+    bench.ask()
+    one, two, three = bench.start()
+    (page,) = bench.answer(one)
+    monkeypatch.setattr("lycosa.harvest.parse", lambda *args, **more: 1 / 0)
+    bench.answer(page, 200, b"<p>hello")
+    monkeypatch.setattr("lycosa.visit.robots.parse", lambda *args, **more: 1 / 0)
+    bench.answer(two, 200, b"User-agent: *")
+    outcomes = [(row.url, row.outcome) for row in bench.core.batch.pages]
+    assert outcomes == [("https://a.test/", "bug"), ("https://b.test/", "bug")]
+    assert len(told) == 2
+    assert bench.core.scheduler.visiting == 1
+    assert bench.answer(three)
+
+
+def test_a_domain_whose_address_is_unknown_waits_for_it(tmp_path: Path) -> None:
+    """Shared hosting is respected at first contact too."""
+    bench = Bench(tmp_path / "crawl.sqlite", ip_delay=1.0)
+    bench.core._address_of = lambda url: None
+    bench.seed("https://a.test/", "https://b.test/")
+    bench.ask()
+    assert bench.start() == []
+    first, second = bench.core.lookups
+    assert len(bench.core.resolved(first, "192.0.2.1", bench.now)) == 1
+    assert bench.core.resolved(second, "192.0.2.1", bench.now) == []
+    assert bench.core.scheduler.next_time() == bench.now + 1.0
+
+
+def test_a_slow_store_stops_new_visits_before_memory_is_full(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "crawl.sqlite")
+    bench.seed(*(f"https://d{n}.test/" for n in range(3)))
+    bench.ask()
+    bench.core._bytes = 64 << 20
+    assert bench.start() == []
+    assert bench.core.due(bench.now)
 
 
 def test_an_empty_batch_says_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import deque
 
 import orjson
@@ -124,9 +125,6 @@ def test_a_link_is_sent_once_while_it_is_remembered() -> None:
     for _ in range(3):
         bench.page(b"<a href=/x>x</a>")
     assert bench.urls == ["https://a.test/x"]
-    bench.harvest.sent.clear()
-    bench.page(b"<a href=/x>x</a>")
-    assert len(bench.urls) == 2
 
 
 def test_a_full_domain_takes_no_more_of_its_own_links() -> None:
@@ -155,6 +153,24 @@ def test_a_sitemap_gives_links_of_its_own_domain_scope() -> None:
     assert bench.urls == ["https://a.test/from-map"]
 
 
+def test_an_index_of_sitemaps_gives_sitemaps_of_its_own_site() -> None:
+    bench = Bench()
+    body = gzip.compress(
+        b"<sitemapindex><sitemap><loc>https://a.test/m1.xml</loc></sitemap>"
+        b"<sitemap><loc>https://other.test/m2.xml</loc></sitemap></sitemapindex>"
+    )
+    bench.page(body, "Content-Type: application/gzip", flags=Flag.SITEMAP)
+    assert [(link[2], link[5]) for link in bench.batch.links] == [
+        ("https://a.test/m1.xml", Flag.SITEMAP)
+    ]
+
+
+def test_noindex_keeps_no_warc_either() -> None:
+    bench = Bench(keep_warc=True)
+    bench.page(b"<meta name=robots content=noindex>hello")
+    assert bench.batch.pages[0].warc == ()
+
+
 def test_warc_records_are_made_only_if_wanted() -> None:
     plain, full = Bench(), Bench(keep_warc=True)
     for bench in (plain, full):
@@ -165,5 +181,6 @@ def test_warc_records_are_made_only_if_wanted() -> None:
 
 def test_sent_links_is_bounded() -> None:
     sent = SentLinks(16)
-    assert all(sent.first_time(fp) for fp in range(1, 1000))
-    assert not sent.first_time(999)
+    for fp in range(1, 1000):
+        sent.add(fp)
+    assert 999 in sent and 1 not in sent

@@ -17,7 +17,9 @@ from typing import Any
 
 from lycosa import __version__
 from lycosa.errors import UserError
+from lycosa.frontier import StoreRules
 from lycosa.options import Option, options_of, settings
+from lycosa.scope import ScopeRules
 
 _NO_LIMIT = 0  # of the whole numbers below
 SETTINGS_KEY = "settings"  # under which a store keeps CrawlSettings, as JSON text
@@ -47,6 +49,22 @@ class CrawlSettings:
         """Derived, not stored: a newer version may go on with an older crawl."""
         contact = f"+{self.contact_url}; " if self.contact_url else ""
         return f"lycosa/{__version__} ({contact}mailto:{self.email})"
+
+    def store_rules(self) -> StoreRules:
+        """The part that the store applies."""
+        return StoreRules(
+            delay_ms=round(self.delay * 1000),
+            lease_ms=round(self.lease_time * 1000),
+            max_queued_per_domain=self.max_queued_per_domain,
+            max_pages_per_domain=self.max_pages_per_domain,
+            seeded_only=self.seeded_only,
+        )
+
+    def scope_rules(self) -> ScopeRules:
+        """The part that says which URLs we want."""
+        return ScopeRules(
+            max_depth=self.max_depth, seeded_only=self.seeded_only, exclude=self.exclude
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "exclude": list(self.exclude)}

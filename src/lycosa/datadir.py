@@ -15,7 +15,6 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import sys
 import time
 from pathlib import Path
 
@@ -103,21 +102,15 @@ def holder_alive(path: Path) -> bool:
     return pid != os.getpid() and pid > 0
 
 
-def copy_seeds(path: Path, sources: list[str]) -> list[str]:
-    """Copy seed files (or standard input) into the crawl, so that a kill loses none of them."""
+def copy_seeds(path: Path, sources: list[str]) -> None:
+    """Copy seed files into the crawl, each whole or not at all, so that a kill loses none."""
     folder = path / SEEDS
     folder.mkdir(exist_ok=True)
     taken = len(list(folder.iterdir()))
-    names = []
     for number, source in enumerate(sources, start=taken):
-        name = f"{number:04d}"
-        with (folder / name).open("wb") as target:
-            if source == "-":
-                shutil.copyfileobj(sys.stdin.buffer, target)
-            else:
-                with open(source, "rb") as file:
-                    shutil.copyfileobj(file, target)
+        draft = path / f"seeds-{number:04d}.new"  # outside of the folder until it is whole
+        with draft.open("wb") as target, open(source, "rb") as file:
+            shutil.copyfileobj(file, target)
             target.flush()
             os.fsync(target.fileno())
-        names.append(name)
-    return names
+        draft.rename(folder / f"{number:04d}")

@@ -21,9 +21,9 @@ import orjson
 from lycosa import datadir, opening, upkeep
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits
-from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED, store_rules
+from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED
 from lycosa.errors import UserError
-from lycosa.frontier import DATABASE
+from lycosa.frontier import DATABASE, open_reader
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
@@ -31,6 +31,9 @@ from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
 
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
+SUSPENDED = 10.0  # seconds without a look at the leases: this machine slept
+COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
+COUNT_LIMIT = 1_000_000
 SILENT_SECONDS = 60.0  # an engine that says nothing for so long hangs
 QUICK_DEATH = 10.0  # seconds; so many in a row, and the fault is ours, not a page's
 QUICK_DEATHS = 5
@@ -54,8 +57,8 @@ def run_crawl(
         lock = datadir.lock(node.data_dir)
         try:
             (datadir.check_old if resume else datadir.check_new)(node.data_dir)
+            opening.take_seeds(node.data_dir, sources, resume)
             frontier = opening.open_frontier(crawl, node, resume)
-            opening.take_seeds(frontier, node.data_dir, sources)
             return Supervisor(crawl, node, limits, frontier, lock).run()
         finally:
             os.close(lock)
@@ -72,7 +75,6 @@ class Worker:
     owner: int = 0
     buffer: bytes = b""
     stats: Stats = field(default_factory=lambda: Stats(engines=1))
-    asked_to_stop: bool = False
 
 
 class Supervisor:
@@ -107,12 +109,14 @@ class Supervisor:
         self.before = self._stored_pages()
         self.loader = Loader(node.data_dir, self._connect)
         self._signals = 0
+        self._rescued = self._steady_since = engine_now()
+        self._active = (float("-inf"), 0)  # when they were counted, domains with something left
         self._logged = self._checked = engine_now()
         self.per_engine = opening.fitting_workers(node)
 
     def _connect(self) -> SqliteFrontier:
         return SqliteFrontier(
-            self.node.data_dir / DATABASE, store_rules(self.crawl), self.frontier.now_ms
+            self.node.data_dir / DATABASE, self.crawl.store_rules(), self.frontier.now_ms
         )
 
     def _stored_pages(self) -> int:
@@ -170,10 +174,10 @@ class Supervisor:
         self._signals += 1
 
     def _heed_signals(self) -> None:
+        if self._signals:
+            self.stop("asked to stop: finishing what is in flight")
         if self._signals >= 2:
             self._kill_all()
-        elif self._signals:
-            self.stop("asked to stop: finishing what is in flight")
 
     def _check(self, now: float) -> None:
         """What may end the run, and engines that hang."""
@@ -197,7 +201,15 @@ class Supervisor:
             if now - worker.heard > SILENT_SECONDS and _runs(worker.process.pid):
                 log.warning("an engine hangs and is replaced", engine=worker.index)
                 worker.process.kill()
-        self.frontier.rescue()
+        self._rescue(now)
+
+    def _rescue(self, now: float) -> None:
+        """Leases that ran out. Who was suspended himself can't tell: he waits one lease time."""
+        if now - self._rescued > SUSPENDED:
+            self._steady_since = now
+        self._rescued = now
+        if now - self._steady_since > self.crawl.lease_time:
+            upkeep.rescue_expired(self.frontier, self.node.data_dir)
 
     def stop(self, why: str) -> None:
         """Ask all engines to finish, commit and end."""
@@ -234,7 +246,8 @@ class Supervisor:
     def _engine_settings(self, index: int) -> dict[str, Any]:
         node = self.node
         return {
-            "crawl": self.crawl.to_json(),
+            # Exclusions may be many: engines read them from the store.
+            "crawl": {**self.crawl.to_json(), "exclude": []},
             "data_dir": str(node.data_dir.resolve()),
             "to_ms": self.to_ms,
             "engine": index,
@@ -296,10 +309,7 @@ class Supervisor:
         if code == EXIT_DISK_FULL:
             self._fail("The disk is full: make room, then go on with --resume; nothing is lost.")
             return
-        alive = {each.owner for each in self.workers.values()}
-        dead = [owner for owner in self.frontier.living() if owner not in alive]
-        if not all(alive):
-            dead = [worker.owner] if worker.owner else []
+        dead = self._dead(worker)
         poisoned = code != EXIT_FENCED and upkeep.suspect_page(
             self.frontier, self.node.data_dir, worker.index
         )
@@ -315,6 +325,12 @@ class Supervisor:
             self._fail("Engines die as soon as they start: see the messages above.")
         else:
             self._spawn(worker.index)
+
+    def _dead(self, worker: Worker) -> set[int]:
+        """The numbers of the engine that ended, also one that it never had time to tell."""
+        alive = {each.owner for each in self.workers.values()}
+        dead = {worker.owner} - {0}
+        return dead | set(self.frontier.living()) - alive if all(alive) else dead
 
     def _kill_all(self) -> None:
         """At once: what is not committed is still queued."""
@@ -332,7 +348,7 @@ class Supervisor:
         stats = Stats.merge([self.past, *living])
         stats.loading_seeds = not self.loader.done.is_set()
         stats.engines = max(1, len(living))
-        queued, domains = self.frontier.backlog()
+        queued, domains = self.frontier.backlog()[0], self._count_active(now)
         stats.queued, stats.domains = queued, domains
         self.rates.add(now, stats)
         return Snapshot(
@@ -356,6 +372,11 @@ class Supervisor:
             stopping=bool(self.stopping),
         )
 
+    def _count_active(self, now: float) -> int:
+        if now - self._active[0] > COUNT_EVERY:
+            self._active = (now, self.frontier.active_domains(COUNT_LIMIT))
+        return self._active[1]
+
     def _show(self) -> None:
         now = engine_now()
         interval = 0.5 if self.live else self.node.log_interval
@@ -372,14 +393,24 @@ class Supervisor:
             self.screen.clear()
         log.info(text)
 
+    def _whole_crawl(self, run: Snapshot) -> Snapshot:
+        """With the counts of all runs, as `lycosa status` tells them."""
+        reader = open_reader(self.node.data_dir, self.node.store)
+        try:
+            total = reader.status()
+        finally:
+            reader.close()
+        run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
+        run.outcomes = total["outcomes"]
+        return run
+
     def _end(self) -> int:
         """Say what was kept and where."""
         if self.live:
             self.screen.clear()
         if self.finished:
             self.frontier.put_settings({"finished": 1})
-        snapshot = self.snapshot()
-        snapshot.pages, _ = self.frontier.totals()
+        snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
         hint = f"lycosa crawl --resume --data-dir {directory}"
         if self.failure:

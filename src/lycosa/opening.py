@@ -5,19 +5,20 @@ Checks everything that a user can have got wrong before it writes anything.
 
 from __future__ import annotations
 
+import os
 import resource
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import orjson
 
 from lycosa import datadir, upkeep
 from lycosa.clock import engine_now, wall_now
-from lycosa.config import SETTINGS_KEY, CrawlSettings, NodeSettings
-from lycosa.engine import store_rules
+from lycosa.config import SETTINGS_KEY, CrawlSettings, NodeSettings, stored_settings
 from lycosa.errors import UserError
 from lycosa.frontier import DATABASE
 from lycosa.frontier.sqlite import SqliteFrontier
@@ -32,23 +33,35 @@ log = get_logger("node")
 
 @contextmanager
 def spooled(seeds: list[str]) -> Iterator[list[str]]:
-    """Standard input is read once, so it becomes a file."""
-    if "-" not in seeds:
-        yield seeds
-        return
+    """What can be read once only (standard input, a pipe) becomes a file."""
+    with ExitStack() as files:
+        yield [each if _rereadable(each) else files.enter_context(_spool(each)) for each in seeds]
+
+
+def _rereadable(source: str) -> bool:
+    return source != "-" and (os.path.isfile(source) or not os.path.exists(source))
+
+
+@contextmanager
+def _spool(source: str) -> Iterator[str]:
+    if os.path.isdir(source):
+        raise UserError(f"{source} is a directory: name a file of domains or URLs.")
     with tempfile.NamedTemporaryFile(prefix="lycosa-seeds-") as file:
-        while chunk := sys.stdin.buffer.read(1 << 20):
-            file.write(chunk)
+        with ExitStack() as opened:
+            stream = sys.stdin.buffer if source == "-" else opened.enter_context(open(source, "rb"))
+            shutil.copyfileobj(stream, file)
         file.flush()
-        yield [file.name if each == "-" else each for each in seeds]
+        yield file.name
 
 
 def check_seeds(seeds: list[str]) -> None:
-    if seeds and not any(any_good(each) for each in seeds):
-        raise UserError(
-            f"{', '.join(seeds)}: no line is a domain or URL; "
-            "give one domain (example.com) or URL per line."
-        )
+    """Every file must have something to offer: a wrong file is a mistake, not a detail."""
+    for each in seeds:
+        if not any_good(each):
+            raise UserError(
+                f"{each}: no line is a domain or URL; "
+                "give one domain (example.com) or URL per line."
+            )
 
 
 def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> SqliteFrontier:
@@ -56,17 +69,27 @@ def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sql
     path = node.data_dir / DATABASE
     if not resume:
         create(path, crawl)
-    frontier = SqliteFrontier(path, store_rules(crawl), wall_now)
+    frontier = SqliteFrontier(path, crawl.store_rules(), wall_now)
     # The wall clock may have been set back since: the store's time counts, and while we run
     # nothing but the clock that never jumps does.
     to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
     frontier.now_ms = lambda: int(engine_now() * 1000 + to_ms)
-    rescued = upkeep.rescue(frontier, node.data_dir, frontier.living())
+    rescued = upkeep.rescue(frontier, node.data_dir, frontier.everyone())
     if rescued:
         log.info("took over what an earlier run held", domains=rescued)
-    frontier.put_settings({SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0})
     frontier.put_exclusions(crawl.exclude)
+    if resume:
+        _tell_changes(frontier, crawl)
+    frontier.put_settings(
+        {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0, "seeds_loaded": 0}
+    )
     return frontier
+
+
+def _tell_changes(frontier: SqliteFrontier, crawl: CrawlSettings) -> None:
+    before = stored_settings({SETTINGS_KEY: frontier.setting(SETTINGS_KEY)})
+    for change in crawl.difference(before) if before is not None else ():
+        log.info(f"changed: {change} before")
 
 
 def create(path: Path, crawl: CrawlSettings) -> None:
@@ -74,7 +97,7 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     draft = path.with_suffix(".new")
     for leftover in path.parent.glob(f"{draft.name}*"):
         leftover.unlink()
-    frontier = SqliteFrontier(draft, store_rules(crawl), wall_now, create=True)
+    frontier = SqliteFrontier(draft, crawl.store_rules(), wall_now, create=True)
     frontier.put_settings(
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
@@ -87,11 +110,11 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     draft.rename(path)
 
 
-def take_seeds(frontier: SqliteFrontier, root: Path, sources: list[str]) -> None:
-    (root / datadir.SEEDS).mkdir(exist_ok=True)
-    if sources:
-        frontier.put_settings({"seeds_loaded": 0, "finished": 0})
-        datadir.copy_seeds(root, sources)
+def take_seeds(root: Path, sources: list[str], resume: bool) -> None:
+    """Copy the seeds before there is a database that could claim to have them."""
+    if not resume:
+        shutil.rmtree(root / datadir.SEEDS, ignore_errors=True)  # of a start that was cut off
+    datadir.copy_seeds(root, sources)
 
 
 def fitting_workers(node: NodeSettings) -> int:

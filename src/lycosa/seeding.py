@@ -12,14 +12,13 @@ from itertools import islice
 from pathlib import Path
 
 from lycosa.datadir import SEEDS
-from lycosa.errors import LycosaError
 from lycosa.frontier import Link
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.urls import domain_id, fingerprint
 
-CHUNK = 50_000
+CHUNK = 10_000  # a chunk holds the write lock for a third of a second
 FIRST_CHUNK = 2_000  # the first fetch should not wait for the rest
 NAMED_BAD = 20  # bad lines that are named one by one; the others are counted
 
@@ -57,7 +56,7 @@ class Loader:
                 self.load(frontier)
             finally:
                 frontier.close()
-        except (LycosaError, OSError) as error:
+        except Exception as error:  # whatever it is, the crawl must not wait for it
             self.error = error
         finally:
             self.some.set()

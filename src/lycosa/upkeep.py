@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from lycosa import mark
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
-from lycosa.engine import MARK
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 
@@ -22,19 +22,32 @@ log = get_logger("upkeep")
 
 
 def rescue(frontier: SqliteFrontier, root: Path, dead: Collection[int]) -> int:
-    """Engines that are known to be gone: their domains wait one delay from now, by the delays that
-    they had learnt; what they wrote and never committed is cut off. Returns domains rescued."""
+    """Engines that are known to be gone: their domains wait one delay from now, or longer where
+    they had learnt of it; what they wrote and never committed is cut off. Doing it again changes
+    nothing. Returns domains rescued."""
     if not dead:
         return 0
     committed = committed_lengths(frontier)
-    tails = ledger.tail(root, committed, dead, TAIL_MARGIN)
-    delays = {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
+    delays = _learnt(root, committed, dead)
     ledger.mend(root, dead)
-    first, *others = dead
-    known = {first: delays, **{owner: {} for owner in others}}
-    report = cut_back(root, committed, dead)
-    _tell(report)
-    return frontier.rescue(known)
+    _tell(cut_back(root, committed, dead))
+    living = set(frontier.living())
+    return frontier.rescue([owner for owner in dead if owner in living], delays)
+
+
+def rescue_expired(frontier: SqliteFrontier, root: Path) -> int:
+    """Engines whose lease ran out though their process may be there, stopped: their files are cut
+    when they end. Returns domains rescued."""
+    expired = frontier.expired()
+    if not expired:
+        return 0
+    return frontier.rescue(delays=_learnt(root, committed_lengths(frontier), expired))
+
+
+def _learnt(root: Path, committed: dict[str, int], dead: Collection[int]) -> dict[str, int]:
+    """Longer delays that dead engines knew of, ms by domain name."""
+    tails = ledger.tail(root, committed, dead, TAIL_MARGIN)
+    return {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
 
 
 def committed_lengths(frontier: SqliteFrontier) -> dict[str, int]:
@@ -47,14 +60,8 @@ def committed_lengths(frontier: SqliteFrontier) -> dict[str, int]:
 
 def suspect_page(frontier: SqliteFrontier, root: Path, engine: int) -> bool:
     """Note the page that an engine was parsing when it died; returns whether there was one."""
-    try:
-        mark = (root / f"engine-{engine}.page").read_bytes()
-    except FileNotFoundError:
-        return False
-    domain_id, order, fp = MARK.unpack(mark)
-    if domain_id:
-        frontier.suspect(domain_id, order, fp)
-    return bool(domain_id)
+    found = mark.read(root, engine)
+    return found is not None and frontier.suspect(*found)
 
 
 def _tell(report: CutReport) -> None:

@@ -349,11 +349,36 @@ def test_takeover_of_a_known_dead_engine_waits_one_delay_from_now(bench: Bench) 
     dead, heir = engine(bench), engine(bench)
     bench.frontier.lease(dead, 2)
     bench.clock.pass_seconds(10)
-    assert bench.frontier.rescue({dead: {"slow.test": 90_000}}) == 2
+    assert bench.frontier.rescue([dead], {"slow.test": 90_000}) == 2
     bench.clock.pass_seconds(70)
     assert names(bench.frontier.lease(heir, 5)) == ["a.test"]
     bench.clock.pass_seconds(20)
     assert names(bench.frontier.lease(heir, 5)) == ["slow.test"]
+
+
+def test_learnt_delays_hold_whichever_engine_learnt_them(bench: Bench) -> None:
+    seed(bench, "https://a.test/", "https://b.test/")
+    one, two, heir = engine(bench), engine(bench), engine(bench)
+    bench.frontier.lease(one, 1)
+    bench.frontier.lease(two, 1)
+    delays = {"a.test": 500_000, "b.test": 500_000}
+    assert bench.frontier.rescue([one, two], delays) == 2
+    bench.clock.pass_seconds(499)
+    assert bench.frontier.lease(heir, 5) == []
+    bench.clock.pass_seconds(1)
+    assert len(bench.frontier.lease(heir, 5)) == 2
+
+
+def test_pages_are_counted_anew_after_a_death(bench: Bench) -> None:
+    store = bench.another(max_pages_per_domain=100)
+    seed(bench, *(f"https://a.test/{n}" for n in range(9)))
+    dead, heir = engine(bench), engine(bench)
+    (lease,) = store.lease(dead, 1)
+    store.commit(dead, batch(1, pages=[page(lease.domain_id, url) for url in lease.urls]))
+    store.rescue([dead])
+    bench.clock.pass_seconds(70)
+    (again,) = store.lease(heir, 1)
+    assert again.pages == 8
 
 
 def test_a_dead_engine_can_write_nothing(bench: Bench) -> None:

@@ -131,7 +131,7 @@ def _core(world: Simulation, index: int) -> Core:
     scope = Scope(ScopeRules())
     harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
     visit = VisitRules(world.delay, VISIT)
-    rules = CoreRules(visit, LEASE, ip_delay=0.0, engines=world.engine_count, engine=index)
+    rules = CoreRules(visit, LEASE, ip_delay=0.0, engines=world.engine_count)
     return Core(rules, Scheduler(world.delay, world.workers), harvest, scope, TO_MS)
 
 

@@ -7,7 +7,7 @@ milliseconds of the store's clock. It knows nothing of HTTP, robots.txt or sched
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -136,11 +136,16 @@ class Frontier(Protocol):
     def watch(self) -> Committed:
         """What a commit tells, without one: an engine with nothing to say writes nothing."""
 
-    def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
+    def expired(self) -> list[int]:
+        """Engines whose lease ended and that nobody declared dead."""
+
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
         """Take the domains of dead engines back; returns how many domains.
 
-        `known_dead`: engines whose process is known to be gone, each with the delays (by domain
-        name, ms) that it learnt but never committed. All others are dead when their lease ended.
+        `known_dead`: engines whose process is known to be gone. All others are dead when their
+        lease ended. `delays`: what the dead learnt but never committed, ms by domain name.
         """
 
     def exclusions(self) -> list[str]:

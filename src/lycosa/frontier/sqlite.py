@@ -7,14 +7,14 @@ the states in `states.py`. Every engine has its own connection and calls it from
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
-from lycosa.frontier.sqlite_store import SqliteStore
+from lycosa.frontier.sqlite_store import SqliteStore, errors_mapped
 from lycosa.frontier.states import (
     IDLE,
     READY,
@@ -24,6 +24,7 @@ from lycosa.frontier.states import (
     waiting_order,
 )
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+from lycosa.urls import domain_id as id_of
 
 SQL = queries.load("sqlite")
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
@@ -47,46 +48,52 @@ class SqliteFrontier(SqliteStore):
             if self._one("held_by", (owner,)) is None:
                 self.db.execute(SQL["declare_dead"], (owner,))
 
-    def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
-        known_dead = known_dead or {}
-        if (
-            not known_dead
-            and not self.db.execute(SQL["expired"], {"now": self.now_ms()}).fetchone()
-        ):
+    @errors_mapped
+    def expired(self) -> list[int]:
+        return [row[0] for row in self.db.execute(SQL["expired"], {"now": self.now_ms()})]
+
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
+        if not known_dead and not self.expired():
             return 0
         with self._transaction() as now:
-            rescued = sum(
-                self._take_over(owner, since, {})
-                for owner, since in self.db.execute(SQL["expired"], {"now": now}).fetchall()
-                if owner not in known_dead
+            ends = dict(self.db.execute(SQL["expired"], {"now": now}).fetchall())
+            ends.update(dict.fromkeys(known_dead, now))
+            rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
+            self.db.executemany(
+                SQL["wait_longer"],
+                [
+                    {"id": id_of(name), "until": now + delay}
+                    for name, delay in (delays or {}).items()
+                ],
             )
-            return rescued + sum(
-                self._take_over(owner, now, delays) for owner, delays in known_dead.items()
-            )
+        return rescued
 
-    def _take_over(self, owner: int, since: int, delays: Mapping[str, int]) -> int:
-        from lycosa.urls import domain_id
-
+    def _take_over(self, owner: int, since: int) -> int:
         self.db.execute(SQL["declare_dead"], (owner,))
+        if self.rules.max_pages_per_domain:
+            self.db.execute(SQL["recount_pages"], {"owner": owner})
         values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
-        taken = self.db.execute(SQL["take_over"], values).rowcount
-        self.db.executemany(
-            SQL["wait_longer"],
-            [{"id": domain_id(name), "until": since + ms} for name, ms in delays.items()],
-        )
-        return taken
+        return self.db.execute(SQL["take_over"], values).rowcount
 
+    @errors_mapped
     def living(self) -> list[int]:
         """Engines that nobody declared dead."""
         return [row[0] for row in self.db.execute(SQL["living"]) if row[0]]
 
-    def suspect(self, domain_id: int, order: int, fp: int) -> None:
+    def everyone(self) -> list[int]:
+        """Every engine that ever worked on this crawl."""
+        return [row[0] for row in self.db.execute(SQL["everyone"])]
+
+    def suspect(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3)."""
         with self._transaction():
-            self.db.execute(SQL["suspect"], (domain_id, order, fp))
+            return self.db.execute(SQL["suspect"], (domain_id, order, fp)).rowcount > 0
 
     # -- leases -------------------------------------------------------------------------------
 
+    @errors_mapped
     def lease(self, owner: int, limit: int) -> list[Lease]:
         head = {"now": self.now_ms(), "limit": 1}
         if limit <= 0 or self.db.execute(SQL["lease_candidates"], head).fetchone() is None:
@@ -123,6 +130,7 @@ class SqliteFrontier(SqliteStore):
             seeded=bool(seeded),
         )
 
+    @errors_mapped
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
         now = self.now_ms()
         return {domain_id: self._next_urls(domain_id, now) for domain_id in domain_ids}
@@ -138,6 +146,7 @@ class SqliteFrontier(SqliteStore):
             urls.append(QueuedUrl(fp, url, depth, order, attempts, flags))
         return urls
 
+    @errors_mapped
     def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
         return {each for each in targets if self._settled(*each)}
 
@@ -147,6 +156,7 @@ class SqliteFrontier(SqliteStore):
 
     # -- commit -------------------------------------------------------------------------------
 
+    @errors_mapped
     def commit(self, owner: int, batch: Batch) -> Committed:
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
         with self._transaction(owner) as now:
@@ -156,6 +166,7 @@ class SqliteFrontier(SqliteStore):
         self._control(result)
         return result
 
+    @errors_mapped
     def watch(self) -> Committed:
         result = Committed(self.now_ms(), 0, False, 0)
         self._control(result)
@@ -163,9 +174,10 @@ class SqliteFrontier(SqliteStore):
 
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
         done, left = self._finish(batch.pages)
-        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._defer(batch.deferred)
         added, new_domains = self._add(batch.links, now, result, own=owner)
+        # After adding: the page that filled a domain's cap may have brought links of its own.
+        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember(batch)
         for release in batch.released:
             self._release(owner, release, result.added.get(release.domain_id, 0))
@@ -314,7 +326,9 @@ class SqliteFrontier(SqliteStore):
 
         Three statements for a chunk instead of four for a seed: a fifth of the time.
         """
-        first = {link[0]: (link[4], place) for place, link in enumerate(found.values())}
+        first: dict[int, tuple[str, int]] = {}
+        for place, link in enumerate(found.values()):
+            first.setdefault(link[0], (link[4], place))
         counts = Counter(link[0] for link in found.values())
         rows = [
             (ident, found_order(depth, now), fp, url, depth, 0, flags)
@@ -412,6 +426,7 @@ class SqliteFrontier(SqliteStore):
 
     # -- the end ------------------------------------------------------------------------------
 
+    @errors_mapped
     def finished(self) -> bool:
         if self._one("any_live_domain") is not None:
             return False

@@ -6,11 +6,12 @@ import os
 import sqlite3
 from pathlib import Path
 
-from lycosa.errors import DiskFull, StoreError, UserError
+from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier import queries
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 CACHE_KIB = 64 << 10
+_PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR})
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
@@ -55,7 +56,8 @@ def mapped(error: sqlite3.Error) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) or 0
     if code & 0xFF == sqlite3.SQLITE_FULL:
         return DiskFull("The disk is full: make room, then go on with --resume.")
-    return StoreError(f"The crawl's database failed: {error}.")
+    kind = StoreGone if code & 0xFF in _PASSING else StoreError
+    return kind(f"The crawl's database failed: {error}.")
 
 
 def migrate(db: sqlite3.Connection) -> None:

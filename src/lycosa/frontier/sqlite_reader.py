@@ -128,11 +128,10 @@ class SqliteReader:
 
     def add_exclusions(self, lines: list[str]) -> int:
         """Add exclusions to a crawl; its engines hear of them within a second."""
-        version = self.exclusions()[0] + 1
 
         def write(db: sqlite3.Connection) -> None:
             db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
-            db.execute(SQL["setting_put"], ("rules_version", str(version)))
+            db.execute(SQL["rules_changed"])
 
         self._write(write)
         return len(self.exclusions()[1])

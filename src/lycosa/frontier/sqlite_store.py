@@ -8,8 +8,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
@@ -17,6 +18,23 @@ from lycosa.frontier import StoreRules, queries
 from lycosa.frontier.sqlite_db import check_version, connect, mapped, migrate
 
 SQL = queries.load("sqlite")
+
+
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def errors_mapped(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A method whose SQLite errors come out as ours."""
+
+    @wraps(method)
+    def wrapper(*args: Arguments.args, **more: Arguments.kwargs) -> Result:
+        try:
+            return method(*args, **more)
+        except sqlite3.Error as error:
+            raise mapped(error) from error
+
+    return wrapper
 
 
 class SqliteStore:
@@ -53,8 +71,11 @@ class SqliteStore:
             raise
 
     def _rollback(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
+        try:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+        except sqlite3.Error:
+            pass  # what made us roll back is the error to tell of
 
     def _fence(self, owner: int, now: int) -> None:
         lease = self.rules.lease_ms
@@ -66,11 +87,13 @@ class SqliteStore:
         row = self.db.execute(SQL[query], values).fetchone()
         return None if row is None else row[0]
 
+    @errors_mapped
     def exclusions(self) -> list[str]:
         return [row[0] for row in self.db.execute(SQL["exclusions"])]
 
     # -- settings -----------------------------------------------------------------------------
 
+    @errors_mapped
     def setting(self, key: str) -> str | None:
         """One setting of the crawl."""
         value: str | None = self._one("setting_get", (key,))
@@ -83,16 +106,19 @@ class SqliteStore:
                 SQL["setting_put"], [(key, str(value)) for key, value in settings.items()]
             )
 
+    @errors_mapped
     def totals(self) -> tuple[int, bool]:
         """Pages of the whole crawl, and whether somebody asked it to stop."""
         total, stop, _ = self.db.execute(SQL["control"]).fetchone()
         return total or 0, stop == "1"
 
+    @errors_mapped
     def backlog(self) -> tuple[int, int]:
         """URLs queued, and domains known."""
         queued, domains = self.db.execute(SQL["backlog"]).fetchone()
         return queued or 0, domains or 0
 
+    @errors_mapped
     def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
         """How much of each segment is committed."""
         return {(kind, number): size for kind, number, size in self.db.execute(SQL["segments"])}
@@ -102,6 +128,13 @@ class SqliteStore:
         with self._transaction():
             self.db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
 
+    @errors_mapped
+    def active_domains(self, limit: int) -> int:
+        """Domains with something left to fetch, counted no further than `limit`."""
+        value: int = self._one("active_count", (limit,))
+        return value
+
+    @errors_mapped
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
         value: int = self._one("newest_time")

@@ -148,6 +148,9 @@ SELECT sum(queued), sum(domains) FROM crawlers;
 -- expired: engines whose lease ended
 SELECT id, lease_until FROM crawlers WHERE NOT dead AND lease_until < :now;
 
+-- everyone: every engine that ever worked on this crawl
+SELECT id FROM crawlers WHERE id > 0;
+
 -- living: engines that were not declared dead
 SELECT id FROM crawlers WHERE NOT dead;
 
@@ -158,6 +161,11 @@ UPDATE crawlers SET dead = 1 WHERE id = ? AND NOT dead;
 UPDATE domains SET lease_owner = 0,
     ready_at = max(ready_at, polite_at, :since + max(delay_ms, :delay)),
     polite_at = max(polite_at, :since + max(delay_ms, :delay))
+WHERE lease_owner = :owner AND lease_owner >= 0;
+
+-- recount_pages: a dead engine did not say how many pages it got of its domains
+UPDATE domains SET pages = (
+    SELECT count(*) FROM pages WHERE domain_id = domains.id AND status > 0)
 WHERE lease_owner = :owner AND lease_owner >= 0;
 
 -- wait_longer: a dead engine had learnt of a longer delay and never committed it
@@ -183,6 +191,9 @@ WHERE domain_id = ? AND ord = ? AND fp = ? AND flags < 48;
 
 -- setting_get: one setting of the crawl
 SELECT value FROM crawl WHERE key = ?;
+
+-- rules_changed: engines must read the exclusions again
+UPDATE crawl SET value = CAST(value AS INTEGER) + 1 WHERE key = 'rules_version';
 
 -- setting_put: one setting of the crawl
 INSERT INTO crawl (key, value) VALUES (?, ?)
