@@ -186,7 +186,7 @@ def _load(path: Path) -> dict[str, object]:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The file {path} can't be read: {_reason(error)}.") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"The file {path} is not valid TOML: {error}.") from None
     known = [o.name for o in settings()]
     for key in data:
@@ -264,12 +264,46 @@ def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> Crawl
     return _checked(CrawlSettings(**given) if stored is None else replace(stored, **given))
 
 
+NODE_KEY = "node"  # under which a store keeps what a run was told about its machine
+_NODE_KEPT = (
+    "warc", "tls_verify", "allow_private", "allow_network", "ip_delay_exempt", "nameservers",
+    "port_map", "max_workers",
+)  # fmt: skip
+
+
+def node_json(node: NodeSettings) -> dict[str, Any]:
+    """What a later run on this machine goes on with."""
+    kept = {name: getattr(node, name) for name in _NODE_KEPT}
+    return {**kept, "port_map": {str(port): to for port, to in node.port_map.items()}}
+
+
+def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What `node_json` gave to a store, as fields of NodeSettings."""
+    import json
+
+    try:
+        found = json.loads(stored.get(NODE_KEY) or "{}")
+        kept = {name: found[name] for name in _NODE_KEPT if name in found}
+        for name in ("allow_network", "ip_delay_exempt"):
+            kept[name] = tuple(kept.get(name, ()))
+        kept["nameservers"] = tuple((host, port) for host, port in kept.get("nameservers", ()))
+        kept["port_map"] = {int(port): to for port, to in kept.get("port_map", {}).items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+    return kept if found else {}
+
+
 def stored_settings(stored: Mapping[str, Any]) -> CrawlSettings | None:
     """The CrawlSettings among what a store keeps of its crawl; None if there are none."""
     import json
 
     text = stored.get(SETTINGS_KEY)
-    return CrawlSettings.from_json(json.loads(text)) if text else None
+    try:
+        return CrawlSettings.from_json(json.loads(text)) if text else None
+    except (ValueError, TypeError, AttributeError):
+        raise UserError(
+            "The settings stored with this crawl can't be read: its database is damaged."
+        ) from None
 
 
 def _checked(crawl: CrawlSettings) -> CrawlSettings:
@@ -283,10 +317,12 @@ def _checked(crawl: CrawlSettings) -> CrawlSettings:
     return crawl
 
 
-def node_settings(values: Values) -> NodeSettings:
-    """This machine's settings."""
+def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> NodeSettings:
+    """This machine's settings; what was not given is as it was in an earlier run (`stored`)."""
     parts = {part.name: _option_name(part.name) for part in fields(NodeSettings)}
     given = {field_: values[name] for field_, name in parts.items() if name in values.by_name}
+    before = stored_node(stored or {})
+    given |= {name: before[name] for name in before if parts[name] not in values.given}
     if given.get("engines") is None:
         given["engines"] = cores()
     if given["store"] != "sqlite":

@@ -23,6 +23,7 @@ from lycosa.frontier import DATABASE
 
 LOCK = "lycosa.lock"
 SEEDS = "seeds"
+KINDS = ("text", "warc", "visits", SEEDS)
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 
@@ -35,6 +36,12 @@ def check_new(path: Path) -> None:
         )
     if path.exists() and not path.is_dir():
         raise UserError(f"{path} is not a directory: name another one with --data-dir.")
+    for kind in KINDS:
+        if (path / kind).exists() and (kind != SEEDS or not (path / kind).is_dir()):
+            raise UserError(
+                f"{path} has a '{kind}' already, and this crawl would write there: "
+                "name an empty directory with --data-dir."
+            )
     _check_writable(path)
 
 
@@ -45,6 +52,8 @@ def check_old(path: Path) -> None:
             f"There is no crawl in {path} to resume: name its directory with --data-dir, "
             "or leave --resume out to start one."
         )
+    if (path / DATABASE).stat().st_size == 0:
+        raise UserError(f"{path / DATABASE} is empty: remove it, and start the crawl anew.")
     _check_writable(path)
 
 
@@ -102,15 +111,39 @@ def holder_alive(path: Path) -> bool:
     return pid != os.getpid() and pid > 0
 
 
-def copy_seeds(path: Path, sources: list[str]) -> None:
-    """Copy seed files into the crawl, each whole or not at all, so that a kill loses none."""
+def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
+    """Copy seed files into the crawl, each whole or not at all, so that a kill loses none.
+
+    `more` adds to those that are there; else these are of a start that was cut off, and go.
+    """
     folder = path / SEEDS
     folder.mkdir(exist_ok=True)
-    taken = len(list(folder.iterdir()))
-    for number, source in enumerate(sources, start=taken):
+    old = [file for file in folder.iterdir() if file.name.isdigit() and len(file.name) == 4]
+    drafts = []
+    for number, source in enumerate(sources, start=len(old) if more else 0):
         draft = path / f"seeds-{number:04d}.new"  # outside of the folder until it is whole
         with draft.open("wb") as target, open(source, "rb") as file:
             shutil.copyfileobj(file, target)
             target.flush()
             os.fsync(target.fileno())
-        draft.rename(folder / f"{number:04d}")
+        drafts.append((draft, folder / f"{number:04d}"))
+    if not more:
+        for leftover in old:
+            leftover.unlink()
+    for draft, name in drafts:
+        draft.rename(name)
+
+
+def in_use(path: Path) -> bool:
+    """Whether a lycosa process works in a data directory."""
+    try:
+        fd = os.open(path / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False

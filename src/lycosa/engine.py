@@ -40,8 +40,8 @@ from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
 from lycosa.mark import Mark
-from lycosa.poller import Poller
-from lycosa.records import Failure, Request
+from lycosa.poller import Poller, Ready
+from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
 from lycosa.urls import split
@@ -202,10 +202,7 @@ class Engine:
     def _turn(self) -> None:
         ready = self.poller.poll(self._timeout(engine_now()))
         now = engine_now()
-        if self.core.deadline and now > self.core.deadline and self.fetcher.in_flight:
-            log.warning("the lease ran out: all fetches are cut off", engine=self.owner)
-            self.fetcher.cancel_all()
-        self.poller.serve(ready)
+        self._serve(ready)
         self.resolver.turn()
         self.fetcher.turn(engine_now())
         self._responses(engine_now())
@@ -216,6 +213,23 @@ class Engine:
         self._report(engine_now())
         took = (engine_now() - now) * 1000
         self.core.stats.loop_max_ms = max(self.core.stats.loop_max_ms, took)
+
+    def _serve(self, ready: list[Ready]) -> None:
+        """P4: the lease is looked at before every socket, for a process may be stopped anywhere."""
+        for each in ready:
+            if self._lapsed():
+                return
+            self.poller.serve((each,))
+        self._lapsed()
+
+    def _lapsed(self) -> bool:
+        """Whether the lease ran out; then nothing of ours is on the wire any more."""
+        if not self.core.deadline or engine_now() <= self.core.deadline:
+            return False
+        if self.fetcher.in_flight:
+            log.warning("the lease ran out: all fetches are cut off", engine=self.owner)
+            self.fetcher.cancel_all()
+        return True
 
     def _timeout(self, now: float) -> float:
         """How long nothing can happen by itself."""
@@ -264,7 +278,11 @@ class Engine:
             core.started.clear()
             core.learnt.clear()
         for request in requests:
-            self.fetcher.start(request)
+            if self._lapsed():
+                unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
+                self.fetcher.finished.append(unsent)
+            else:
+                self.fetcher.start(request)
 
     def _note_delay(self, held: Held, wait: float) -> bool:
         """Tell the ledger how long a domain will be left alone, if it is not the usual delay."""

@@ -177,7 +177,8 @@ class Harvest:
         parsed = parse(
             body, response.header(b"content-type"), obey_nofollow=self.rules.obey_nofollow
         )
-        _obey_header(parsed, response.header(b"x-robots-tag"))
+        for header in response.headers(b"x-robots-tag"):
+            _obey_header(parsed, header)
         row.title = parsed.title[:TITLE_CHARS]
         if parsed.noindex:
             row.outcome = "noindex"
@@ -272,8 +273,6 @@ def _row(held: Held, url: QueuedUrl, now_ms: int, status: int, outcome: str) -> 
 
 def _obey_header(parsed: Parsed, header: str) -> None:
     """X-Robots-Tag says what <meta name=robots> says; a rule for another agent is not for us."""
-    if not header:
-        return
     for part in header.lower().split(","):
         agent, colon, rule = part.rpartition(":")
         if colon and agent.strip() != "lycosa":

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -30,6 +31,7 @@ from lycosa.metrics import Rates, Stats, limiting
 from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
 SUSPENDED = 10.0  # seconds without a look at the leases: this machine slept
 COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
@@ -108,6 +110,7 @@ class Supervisor:
         self.quick_deaths = 0
         self.before = self._stored_pages()
         self.loader = Loader(node.data_dir, self._connect)
+        self._identity = _identity(node.data_dir / DATABASE)
         self._signals = 0
         self._rescued = self._steady_since = engine_now()
         self._active = (float("-inf"), 0)  # when they were counted, domains with something left
@@ -127,7 +130,7 @@ class Supervisor:
     def run(self) -> int:
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        previous = {s: signal.signal(s, self._signal) for s in (signal.SIGINT, signal.SIGTERM)}
+        previous = {s: signal.signal(s, self._signal) for s in STOP_SIGNALS}
         self.selector.register(read, selectors.EVENT_READ)
         try:
             self._seed()
@@ -183,6 +186,10 @@ class Supervisor:
         """What may end the run, and engines that hang."""
         if self.loader.error is not None and not self.stopping:
             self._fail(f"Loading the seeds failed: {self.loader.error}")
+        if not self._same_database():
+            self._fail(f"{self.node.data_dir} was moved or deleted: nothing more can be kept.")
+            self._kill_all()
+            return
         if self.stopping:
             if now - self.stopping > STOP_SECONDS:
                 self._kill_all()
@@ -209,7 +216,24 @@ class Supervisor:
             self._steady_since = now
         self._rescued = now
         if now - self._steady_since > self.crawl.lease_time:
-            upkeep.rescue_expired(self.frontier, self.node.data_dir)
+            self._replace_expired()
+
+    def _replace_expired(self) -> None:
+        """An engine of ours that lost its lease must not wake up again: it is replaced."""
+        expired = set(self.frontier.expired())
+        for worker in self.workers.values():
+            if worker.owner in expired:
+                log.warning("an engine slept through its lease", engine=worker.index)
+                worker.process.kill()
+                expired.discard(worker.owner)
+        upkeep.rescue(self.frontier, self.node.data_dir, expired)
+
+    def _same_database(self) -> bool:
+        """Whether the directory still holds the file that we write to."""
+        try:
+            return self._identity == _identity(self.node.data_dir / DATABASE)
+        except OSError:
+            return False
 
     def stop(self, why: str) -> None:
         """Ask all engines to finish, commit and end."""
@@ -408,8 +432,11 @@ class Supervisor:
         """Say what was kept and where."""
         if self.live:
             self.screen.clear()
-        if self.finished:
+        if self.finished and self._same_database():
             self.frontier.put_settings({"finished": 1})
+        if not self._same_database():
+            print(f"lycosa: {self.failure}", file=sys.stderr)
+            return self.exit_code
         snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
         hint = f"lycosa crawl --resume --data-dir {directory}"
@@ -419,6 +446,11 @@ class Supervisor:
             print(text)
         self.frontier.close()
         return self.exit_code
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def _nameservers(node: NodeSettings) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,12 +19,19 @@ import orjson
 
 from lycosa import datadir, upkeep
 from lycosa.clock import engine_now, wall_now
-from lycosa.config import SETTINGS_KEY, CrawlSettings, NodeSettings, stored_settings
+from lycosa.config import (
+    NODE_KEY,
+    SETTINGS_KEY,
+    CrawlSettings,
+    NodeSettings,
+    node_json,
+    stored_settings,
+)
 from lycosa.errors import UserError
 from lycosa.frontier import DATABASE
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
-from lycosa.seeding import any_good
+from lycosa.seeding import any_good, check_whole
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
@@ -44,8 +52,8 @@ def _rereadable(source: str) -> bool:
 
 @contextmanager
 def _spool(source: str) -> Iterator[str]:
-    if os.path.isdir(source):
-        raise UserError(f"{source} is a directory: name a file of domains or URLs.")
+    if source != "-" and not stat.S_ISFIFO(os.stat(source).st_mode):
+        raise UserError(f"{source} is no file: name a file of domains or URLs, or - for a pipe.")
     with tempfile.NamedTemporaryFile(prefix="lycosa-seeds-") as file:
         with ExitStack() as opened:
             stream = sys.stdin.buffer if source == "-" else opened.enter_context(open(source, "rb"))
@@ -57,6 +65,7 @@ def _spool(source: str) -> Iterator[str]:
 def check_seeds(seeds: list[str]) -> None:
     """Every file must have something to offer: a wrong file is a mistake, not a detail."""
     for each in seeds:
+        check_whole(each)
         if not any_good(each):
             raise UserError(
                 f"{each}: no line is a domain or URL; "
@@ -81,7 +90,12 @@ def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sql
     if resume:
         _tell_changes(frontier, crawl)
     frontier.put_settings(
-        {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0, "seeds_loaded": 0}
+        {
+            SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
+            NODE_KEY: orjson.dumps(node_json(node)).decode(),
+            "stop": 0,
+            "seeds_loaded": 0,
+        }
     )
     return frontier
 
@@ -106,15 +120,14 @@ def create(path: Path, crawl: CrawlSettings) -> None:
         }
     )
     frontier.put_exclusions(crawl.exclude)
+    frontier.settle()
     frontier.close()
     draft.rename(path)
 
 
 def take_seeds(root: Path, sources: list[str], resume: bool) -> None:
     """Copy the seeds before there is a database that could claim to have them."""
-    if not resume:
-        shutil.rmtree(root / datadir.SEEDS, ignore_errors=True)  # of a start that was cut off
-    datadir.copy_seeds(root, sources)
+    datadir.copy_seeds(root, sources, more=resume)
 
 
 def fitting_workers(node: NodeSettings) -> int:

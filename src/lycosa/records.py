@@ -7,6 +7,7 @@ times as much to make). Two kinds of time appear here: `float` seconds on the en
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 
@@ -99,15 +100,19 @@ class Response:
 
     def header(self, name: bytes) -> str:
         """The first header of that (lower-case) name, or ''."""
+        return next(self.headers(name), "")
+
+    def headers(self, name: bytes) -> Iterator[str]:
+        """All headers of that (lower-case) name."""
         if len(self._lower) != len(self.head):
             self._lower = self.head.lower()
         needle = b"\n" + name + b":"
         at = self._lower.find(needle)
-        if at < 0:
-            return ""
-        begin = at + len(needle)
-        end = self.head.find(b"\n", begin)
-        return self.head[begin : end if end >= 0 else None].strip().decode("latin-1")
+        while at >= 0:
+            begin = at + len(needle)
+            end = self.head.find(b"\n", begin)
+            yield self.head[begin : end if end >= 0 else None].strip().decode("latin-1")
+            at = self._lower.find(needle, begin)
 
 
 @dataclass(slots=True)

@@ -105,6 +105,16 @@ def _link(seed: Seed) -> Link:
     return (domain_id(seed.domain), fingerprint(seed.url), seed.url, 0, seed.domain, seed.flags)
 
 
+def check_whole(source: str) -> None:
+    """Raises UserError for a compressed file that breaks off."""
+    with open(source, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    if packed:
+        with open_seeds(source) as lines:
+            for _ in lines:
+                pass
+
+
 def any_good(source: str) -> bool:
     """Whether a seed file has at least one usable line."""
     with open_seeds(source) as lines:

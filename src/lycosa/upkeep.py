@@ -35,15 +35,6 @@ def rescue(frontier: SqliteFrontier, root: Path, dead: Collection[int]) -> int:
     return frontier.rescue([owner for owner in dead if owner in living], delays)
 
 
-def rescue_expired(frontier: SqliteFrontier, root: Path) -> int:
-    """Engines whose lease ran out though their process may be there, stopped: their files are cut
-    when they end. Returns domains rescued."""
-    expired = frontier.expired()
-    if not expired:
-        return 0
-    return frontier.rescue(delays=_learnt(root, committed_lengths(frontier), expired))
-
-
 def _learnt(root: Path, committed: dict[str, int], dead: Collection[int]) -> dict[str, int]:
     """Longer delays that dead engines knew of, ms by domain name."""
     tails = ledger.tail(root, committed, dead, TAIL_MARGIN)

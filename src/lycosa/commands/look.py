@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.clock import wall_now
 from lycosa.config import Values
+from lycosa.datadir import in_use
 from lycosa.errors import UserError
 from lycosa.view import duration, kinds, rate, size
 
@@ -49,6 +50,10 @@ def status(values: Values, _: list[str]) -> int:
     """How a crawl stands."""
     with opened(values) as reader:
         found = reader.status()
+    if not in_use(values["data-dir"]):
+        for engine in found["engines"]:
+            engine["alive"] = False  # whatever its lease says: the directory is free
+    found["running"] = in_use(values["data-dir"])
     if values["json"]:
         print_json(found)
     else:
@@ -80,7 +85,7 @@ def is_alive(engine: dict[str, Any], now_ms: int) -> bool:
 def _state(found: dict[str, Any], alive: list[dict[str, Any]]) -> str:
     if found["finished"]:
         return "finished"
-    if not alive:
+    if not alive and not found.get("running"):
         return "stopped (go on with 'lycosa crawl --resume')"
     if found["stop_requested"]:
         return "stopping"
@@ -199,8 +204,7 @@ def exclude(values: Values, words: list[str]) -> int:
 def stop(values: Values, _: list[str]) -> int:
     """Ask a crawl to stop."""
     with opened(values) as reader:
-        now = wall_now()
-        running = any(is_alive(each, now) for each in reader.status()["engines"])
+        running = in_use(values["data-dir"])
         if running:
             reader.request_stop()
     if values["json"]:

@@ -14,7 +14,8 @@ import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
-from lycosa.frontier.sqlite_store import SqliteStore, errors_mapped
+from lycosa.frontier.sqlite_db import errors_mapped
+from lycosa.frontier.sqlite_store import SqliteStore
 from lycosa.frontier.states import (
     IDLE,
     READY,

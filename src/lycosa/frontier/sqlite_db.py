@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier import queries
@@ -60,6 +63,24 @@ def mapped(error: sqlite3.Error) -> StoreError:
     return kind(f"The crawl's database failed: {error}.")
 
 
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def errors_mapped(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A method whose SQLite errors come out as ours."""
+
+    @wraps(method)
+    def wrapper(*args: Arguments.args, **more: Arguments.kwargs) -> Result:
+        try:
+            return method(*args, **more)
+        except sqlite3.Error as error:
+            raise mapped(error) from error
+
+    return wrapper
+
+
+@errors_mapped
 def migrate(db: sqlite3.Connection) -> None:
     """Bring the schema to this version; refuses one from a newer version."""
     steps = queries.migrations("sqlite")
@@ -68,6 +89,7 @@ def migrate(db: sqlite3.Connection) -> None:
         db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
 
 
+@errors_mapped
 def check_version(db: sqlite3.Connection) -> int:
     """The schema's version; raises UserError if this lycosa is too old for it."""
     version: int = db.execute("PRAGMA user_version").fetchone()[0]

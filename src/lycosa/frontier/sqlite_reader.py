@@ -14,7 +14,7 @@ import orjson
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
 from lycosa.frontier import queries
-from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, mapped
+from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, errors_mapped, mapped
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
@@ -29,11 +29,8 @@ class SqliteReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.db = connect_to_read(path)
-        try:
-            if check_version(self.db) == 0:
-                raise UserError(f"{path} holds no crawl yet: start it with 'lycosa crawl'.")
-        except sqlite3.Error as error:
-            raise mapped(error) from error
+        if check_version(self.db) == 0:
+            raise UserError(f"{path} holds no crawl: remove it, and start one with 'lycosa crawl'.")
         self.db.row_factory = sqlite3.Row
 
     def _rows(self, query: str, values: Any = ()) -> list[sqlite3.Row]:
@@ -42,9 +39,11 @@ class SqliteReader:
     def _value(self, query: str, values: Any = ()) -> Any:
         return self.db.execute(SQL[query], values).fetchone()[0]
 
+    @errors_mapped
     def settings(self) -> dict[str, Any]:
         return {row["key"]: row["value"] for row in self._rows("settings")}
 
+    @errors_mapped
     def status(self) -> dict[str, Any]:
         settings = self.settings()
         engines = [_engine(row) for row in self._rows("crawlers")]
@@ -91,6 +90,7 @@ class SqliteReader:
         for row in self.db.execute(query, [value for _, value in used] + [limit]):
             yield _page(row)
 
+    @errors_mapped
     def find(self, url: str) -> dict[str, Any]:
         """Everything known of a URL: its page, queue row, domain and origin."""
         clean = canonical(url)
@@ -122,6 +122,7 @@ class SqliteReader:
                 return {**dict(row), "ahead": ahead, "waits_until_ms": waits_until(order)}
         return None
 
+    @errors_mapped
     def exclusions(self) -> tuple[int, list[str]]:
         version = int(self.settings().get("rules_version", 0))
         return version, [row["line"] for row in self._rows("exclusions")]
@@ -150,6 +151,7 @@ class SqliteReader:
         finally:
             db.close()
 
+    @errors_mapped
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
 

@@ -8,33 +8,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
 from lycosa.frontier import StoreRules, queries
-from lycosa.frontier.sqlite_db import check_version, connect, mapped, migrate
+from lycosa.frontier.sqlite_db import check_version, connect, errors_mapped, mapped, migrate
 
 SQL = queries.load("sqlite")
-
-
-Result = TypeVar("Result")
-Arguments = ParamSpec("Arguments")
-
-
-def errors_mapped(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """A method whose SQLite errors come out as ours."""
-
-    @wraps(method)
-    def wrapper(*args: Arguments.args, **more: Arguments.kwargs) -> Result:
-        try:
-            return method(*args, **more)
-        except sqlite3.Error as error:
-            raise mapped(error) from error
-
-    return wrapper
 
 
 class SqliteStore:
@@ -139,6 +121,11 @@ class SqliteStore:
         """The newest moment the store knows of."""
         value: int = self._one("newest_time")
         return value
+
+    @errors_mapped
+    def settle(self) -> None:
+        """Bring everything into the one file; raises DiskFull if it does not fit."""
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def close(self) -> None:
         self.db.close()
