@@ -91,6 +91,7 @@ class Engine:
         self._commit_began = 0.0
         self._input = b""
         self._output = b""
+        self._memory = Memory()
         self._warned = float("-inf")
 
     def _ms(self, now: float) -> float:
@@ -416,7 +417,7 @@ class Engine:
         stats.ready = scheduler.ready_count
         stats.dns_pending = self.resolver.pending
         stats.uncommitted = len(self.core.batch.pages)
-        stats.rss_mb = _rss_mb()
+        stats.rss_mb = self._memory.rss_mb()
         self._recover()
         self._write_report({"owner": self.owner, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
@@ -454,9 +455,15 @@ def _routes_ipv6() -> bool:
     return True
 
 
-def _rss_mb() -> float:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+class Memory:
+    """This process's memory. Its file stays open: there may be no more files when it matters."""
+
+    def __init__(self) -> None:
+        self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    def rss_mb(self) -> float:
+        pages = int(os.pread(self._fd, 256, 0).split()[1])
+        return pages * resource.getpagesize() / 1e6
 
 
 def main() -> int:
