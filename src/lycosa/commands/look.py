@@ -6,7 +6,7 @@ They read what is committed, while the crawl runs or afterwards, and never hold 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from lycosa.clock import wall_now
 from lycosa.config import Values
 from lycosa.datadir import in_use
 from lycosa.errors import UserError
-from lycosa.view import duration, kinds, rate, size
+from lycosa.view import duration, kinds, size
 
 if TYPE_CHECKING:
     from lycosa.frontier import Reader
@@ -50,15 +50,31 @@ def status(values: Values, _: list[str]) -> int:
     """How a crawl stands."""
     with opened(values) as reader:
         found = reader.status()
+        stored = reader.settings()
     if not in_use(values["data-dir"]):
         for engine in found["engines"]:
             engine["alive"] = False  # whatever its lease says: the directory is free
     found["running"] = in_use(values["data-dir"])
+    found["limit"] = limit_of(found, stored) if found["running"] else ""
     if values["json"]:
         print_json(found)
     else:
         print("\n".join(status_lines(found, wall_now())))
     return 0
+
+
+def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
+    """What limits the speed now, by the engines' last words."""
+    from lycosa.config import stored_node, stored_settings
+    from lycosa.metrics import Stats, limiting
+
+    settings = stored_settings(stored)
+    if settings is None:
+        return ""
+    stats = Stats.merge([Stats.from_dict(each) for each in found["engines"] if each["alive"]])
+    stats.queued, stats.domains = found["queued"], found["leased"] + found["ready"]
+    stats.loading_seeds = not found["seeds_loaded"]
+    return limiting(stats, settings.delay, stored_node(stored).get("max_workers", 1000))
 
 
 def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
@@ -74,6 +90,8 @@ def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
         f"outcomes {kinds(found['outcomes']) or '-'}",
         f"dropped  {kinds(found['drops']) or '-'}",
     ]
+    if found.get("limit"):
+        lines.append(f"limit    {found['limit']}")
     return lines + [_engine_line(each, now_ms) for each in alive]
 
 
@@ -93,13 +111,11 @@ def _state(found: dict[str, Any], alive: list[dict[str, Any]]) -> str:
 
 
 def _engine_line(engine: dict[str, Any], now_ms: int) -> str:
-    speed = f", {rate(engine['rate'])} pages/s" if "rate" in engine else ""
-    limit = f", limited by {engine['limit']}" if engine.get("limit") else ""
     lease = (engine.get("lease_until", now_ms) - now_ms) / 1000
     return (
         f"engine {engine['id']} on {engine['host']}, process {engine['pid']}:"
-        f" {engine['pages']:,} pages{speed}, {engine.get('in_flight', 0):,} in flight,"
-        f" {engine.get('held', 0):,} domains held, lease for {duration(lease)}{limit}"
+        f" {engine['pages']:,} pages, {engine.get('in_flight', 0):,} in flight,"
+        f" {engine.get('held', 0):,} domains held, lease for {duration(lease)}"
     )
 
 
