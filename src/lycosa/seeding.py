@@ -53,6 +53,7 @@ class Loader:
         try:
             frontier = self._connect()
             try:
+                frontier.load_in_bulk()
                 self.load(frontier)
             finally:
                 frontier.close()
