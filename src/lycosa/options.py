@@ -226,7 +226,7 @@ OPTIONS: tuple[Option, ...] = (
            commands=("crawl", "check")),
     Option("engines", whole(1), None, "processes", "N", commands=("crawl", "check"),
            shown_default="one per core"),
-    Option("max-pages", whole(1), None, "stop after this many pages", "N",
+    Option("max-pages", whole(1), None, "stop after this many pages of the whole crawl", "N",
            shown_default="no limit"),
     Option("max-duration", seconds(0, above=True), None, "stop after this long", "TIME",
            unit="seconds", shown_default="no limit"),

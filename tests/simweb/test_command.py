@@ -54,8 +54,9 @@ def test_serve_until_interrupted(tmp_path: Path) -> None:
     options = ["--domains", "2", "--https", "0", "--addresses", "1", "--seeds", str(seeds)]
     with subprocess.Popen(command + options, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        lines = [process.stdout.readline() for _ in range(3)]
-        assert "--port-map 80=" in lines[1] and "--nameserver 127.0.0.1:" in lines[1]
+        told = "".join(process.stdout.readline() for _ in range(5))
+        assert "--port-map 80=" in told and "--nameserver 127.0.0.1:" in told
+        assert str(seeds) in told
         assert seeds.read_text().split() == ["d000000.test", "d000001.test"]
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0

@@ -23,7 +23,7 @@ or have a unit: `500ms`, `90`, `30m`, `12h`, `2d`. Sizes are bytes or have one: 
 an error.
 
 Exit codes: 0 done, 1 it failed, 2 you can fix it (the sentence on standard error says how),
-130 interrupted.
+130 interrupted before it began.
 """
 
 

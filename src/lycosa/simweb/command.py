@@ -145,9 +145,13 @@ def _serve(options: argparse.Namespace) -> int:
     with web:
         if options.seeds:
             web.write_seeds(options.seeds)
-        print(f"{len(web.seeds())} domains. Tell the crawler:")
-        print(f"  --port-map {web.port_map} --nameserver {web.nameserver}", end="")
-        print(" --allow-private-addresses")
+        seeds = options.seeds or "seeds.txt"
+        print(f"{len(web.seeds())} domains. Crawl them with:")
+        print(
+            f"  scripts/lycosa crawl {seeds} --email you@example.org --delay {web.spec.delay:g} \\"
+        )
+        print(f"    --port-map {web.port_map} --nameserver {web.nameserver} \\")
+        print("    --allow-private-addresses")
         print("Ctrl-C ends it.", flush=True)
         stop.wait()
     return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -212,7 +213,8 @@ def _guard(port: int) -> socket.socket | None:
 
 
 def child() -> int:
-    """The body of a server process."""
+    """The body of a server process. It ends with its standard input, not by a terminal's Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     line = b""
     while not line.endswith(b"\n"):  # unbuffered: what follows is watched by the loop
         piece = os.read(0, 65536)
