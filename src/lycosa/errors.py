@@ -3,6 +3,7 @@
     LycosaError
     ├── UserError        the operator's: one sentence that says what to do, exit code 2
     ├── StoreError       the frontier's: a dead or damaged database
+    │   ├── StoreGone    it can't be reached or is busy: keep everything, try again
     │   ├── Fenced       another process declared this engine dead: drop everything held
     │   └── DiskFull     no space left: stop cleanly, exit code 1, nothing lost
     └── Bug              ours: an invariant that does not hold
@@ -21,6 +22,10 @@ class UserError(LycosaError):
 
 class StoreError(LycosaError):
     """The frontier's database can't do what it was asked."""
+
+
+class StoreGone(StoreError):
+    """The database can't be reached for now; whether the last commit counts is not known."""
 
 
 class Fenced(StoreError):

@@ -34,7 +34,7 @@ class SqliteFrontier(SqliteStore):
 
     # -- engines ------------------------------------------------------------------------------
 
-    def register(self, host: str, pid: int) -> int:
+    def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
         with self._transaction() as now:
             values = {"host": host, "pid": pid, "now": now, "lease": self.rules.lease_ms}
             cursor = self.db.execute(SQL["register"], values)
@@ -49,16 +49,16 @@ class SqliteFrontier(SqliteStore):
 
     def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
         known_dead = known_dead or {}
-        if (
-            not known_dead
-            and not self.db.execute(SQL["expired"], {"now": self.now_ms()}).fetchone()
-        ):
+        now = self.now_ms()
+        may_bury = self._contact.long_enough(now)
+        expired = self.db.execute(SQL["expired"], {"now": now}).fetchone() is not None
+        if not known_dead and not (may_bury and expired):
             return 0
         with self._transaction() as now:
             rescued = sum(
                 self._take_over(owner, since, {})
                 for owner, since in self.db.execute(SQL["expired"], {"now": now}).fetchall()
-                if owner not in known_dead
+                if may_bury and owner not in known_dead
             )
             return rescued + sum(
                 self._take_over(owner, now, delays) for owner, delays in known_dead.items()
@@ -76,9 +76,12 @@ class SqliteFrontier(SqliteStore):
         )
         return taken
 
-    def living(self) -> list[int]:
-        """Engines that nobody declared dead."""
+    def living(self, node: str = "") -> list[int]:
+        """Engines that nobody declared dead: all are of the one node."""
         return [row[0] for row in self.db.execute(SQL["living"]) if row[0]]
+
+    def others(self, node: str) -> int:
+        return 0
 
     def suspect(self, domain_id: int, order: int, fp: int) -> None:
         """An engine died while it parsed this URL: twice, and it is poison (S3)."""
