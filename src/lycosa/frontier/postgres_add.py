@@ -1,10 +1,12 @@
 """URLs on their way into the frontier on PostgreSQL: what is new and allowed is queued.
 
 Owns which domains are refused, created or woken. Links of a batch are judged by domain, then sent
-as one statement; a domain's row is written only if it must change (hot rows).
+as arrays; a domain's row is written only if it must change (hot rows).
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from lycosa.frontier import Committed, Link
 from lycosa.frontier.postgres_db import int8s, texts
@@ -78,10 +80,19 @@ class PostgresAdder(PostgresStore):
             first.setdefault((link[0], link[1]), link)
         if not first:
             return {}
-        chosen = [first[key] for key in sorted(first)]
-        domains, fps, urls, depths, _, flags = zip(*chosen, strict=True)
-        rows = self._rows(
-            "add",
+        keys = sorted(first)
+        domains, fps = zip(*keys, strict=True)
+        orders = int8s(found_order(first[key][3], now) for key in keys)
+        # Most links of a page are known: their URLs need not travel.
+        new = self._rows("seen_insert", domains=int8s(domains), fps=int8s(fps), orders=orders)
+        if new:
+            self._enter([first[domain, fp] for domain, fp in new], now)
+        return dict(Counter(domain for domain, _ in new))
+
+    def _enter(self, links: list[Link], now: int) -> None:
+        domains, fps, urls, depths, _, flags = zip(*links, strict=True)
+        self._execute(
+            "queue_insert",
             domains=int8s(domains),
             fps=int8s(fps),
             orders=int8s(found_order(depth, now) for depth in depths),
@@ -89,7 +100,6 @@ class PostgresAdder(PostgresStore):
             flags=int8s(flags),
             urls=texts(urls),
         )
-        return dict(rows)
 
     def _create(
         self,

@@ -33,6 +33,7 @@ SCHEMA_LOCK = 0x6C79636F  # nodes that start at once migrate one after the other
 PLANNER = {
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",

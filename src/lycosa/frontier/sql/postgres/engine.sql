@@ -150,19 +150,13 @@ WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp;
 SELECT id, lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains
 WHERE id = ANY (%(ids)s);
 
--- add: only what was never seen enters the queue; tells how many URLs of each domain were new
-WITH input AS MATERIALIZED (
-    SELECT * FROM unnest(%(domains)s, %(fps)s, %(orders)s, %(depths)s, %(flags)s, %(urls)s)
-        AS u (domain_id, fp, ord, depth, flags, url)
-), fresh AS (
-    INSERT INTO seen (domain_id, fp, ord) SELECT domain_id, fp, ord FROM input
-    ON CONFLICT DO NOTHING RETURNING domain_id, fp
-), queued AS (
-    INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags)
-    SELECT domain_id, ord, fp, url, depth, 0, flags FROM fresh JOIN input USING (domain_id, fp)
-    RETURNING domain_id
-)
-SELECT domain_id, count(*) FROM queued GROUP BY domain_id;
+-- seen_insert: URLs are seen for the first time; tells which were, for they enter the queue
+INSERT INTO seen (domain_id, fp, ord) SELECT * FROM unnest(%(domains)s, %(fps)s, %(orders)s)
+ON CONFLICT DO NOTHING RETURNING domain_id, fp;
+
+-- queue_insert: URLs enter the queue
+INSERT INTO queue (domain_id, fp, ord, depth, flags, url, attempts)
+SELECT *, 0 FROM unnest(%(domains)s, %(fps)s, %(orders)s, %(depths)s, %(flags)s, %(urls)s);
 
 -- domain_insert: domains are found; never visited, so ready since they were found
 INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
