@@ -271,8 +271,6 @@ def node_settings(values: Values) -> NodeSettings:
     given = {field_: values[name] for field_, name in parts.items() if name in values.by_name}
     if given.get("engines") is None:
         given["engines"] = cores()
-    if given["store"] != "sqlite":
-        raise UserError("PostgreSQL is not supported yet in this version: leave --store out.")
     node = NodeSettings(**given)
     # An engine without a fetch to make would only hold memory.
     return replace(node, engines=min(node.engines, node.max_workers))

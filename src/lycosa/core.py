@@ -25,6 +25,9 @@ BATCH_LINKS = 20_000
 SHARED_TTL = 3600.0  # seconds that a robots.txt outside of the asking domain is remembered
 SHARED_KEPT = 200
 STARTS_PER_TURN = 100
+# Kept in memory while the store is away; beyond it no visit starts. Twice as much may be there:
+# what was sent and not answered counts apart.
+UNCOMMITTED_BYTES = 128 << 20
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 
 
@@ -108,6 +111,7 @@ class Core:
         self._exempt = exempt
         self._parsing = parsing
         self._asked_at = float("-inf")
+        self._uncommitted = 0  # bytes
 
     # -- visits -------------------------------------------------------------------------------
 
@@ -131,6 +135,7 @@ class Core:
             not self.stopping
             and scheduler.visiting < scheduler.workers
             and self._allowance > 0
+            and self._uncommitted < UNCOMMITTED_BYTES
             and now + self.rules.visit.timeout <= self.deadline
         )
 
@@ -207,7 +212,10 @@ class Core:
         if result.page is not None:
             url = result.page[0]
             self._parsing(held.id, url.order, url.fp)
+        known = len(self.batch.pages)
         self.harvest.take(result, self.batch, self.stats, self.to_ms)
+        for page in self.batch.pages[known:]:
+            self._uncommitted += len(page.text_row) + sum(map(len, page.warc))
         if result.page is not None:
             self._parsing(0, 0, 0)
         wait = max(held.delay, result.pause) if result.requests else 0.0
@@ -253,6 +261,7 @@ class Core:
         batch.released = scheduler.leaving(self.to_ms)
         batch.stats = self.stats.to_dict()
         self.batch = Batch()
+        self._uncommitted = 0
         want = 0 if self.stopping or self._allowance <= 0 else scheduler.wanted(now)
         return Exchange(batch, want, scheduler.thirsty())
 
@@ -262,6 +271,8 @@ class Core:
         if committed is None:
             return
         self.deadline = reply.sent + self.rules.lease_time - self.rules.margin
+        if reply.to_ms is not None:
+            self.to_ms = reply.to_ms
         self.total_pages = committed.total_pages
         self.stop_requested = committed.stop
         for ident, count in committed.added.items():

@@ -14,11 +14,13 @@ import gc
 import mmap
 import os
 import resource
+import select
 import signal
 import socket
 import struct
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +35,14 @@ from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
 from lycosa.core import Core, CoreRules
 from lycosa.dns import Resolver
-from lycosa.errors import DiskFull, Fenced, LycosaError, StoreError
+from lycosa.errors import DiskFull, Fenced, LycosaError, StoreError, StoreGone
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
-from lycosa.frontier import DATABASE, StoreRules
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier import Frontier, StoreRules, open_frontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
+from lycosa.metrics import Stats
+from lycosa.patience import Patience
 from lycosa.poller import Poller
 from lycosa.records import Request
 from lycosa.scheduler import Held, Scheduler
@@ -90,10 +93,9 @@ class Engine:
         self.to_ms: float = settings["to_ms"]
         self.full_workers = self.workers = int(settings["workers"])
         self.poller = Poller()
-        self.frontier = SqliteFrontier(
-            self.root / DATABASE, store_rules(self.crawl), lambda: int(self._ms(engine_now()))
-        )
-        self.owner = self.frontier.register(socket.gethostname(), os.getpid())
+        self._input = b""
+        self._patience = Patience(self.crawl.lease_time)
+        self.frontier, self.owner = self._enter()
         self._mark = self._open_mark()
         self._make_network()
         self._make_archive()
@@ -107,12 +109,35 @@ class Engine:
         self._cpu = time.process_time()
         self._visits = 0
         self._commit_began = 0.0
-        self._input = b""
 
     def _ms(self, now: float) -> float:
         return now * 1000 + self.to_ms
 
     # -- wiring -------------------------------------------------------------------------------
+
+    def _enter(self) -> tuple[Frontier, int]:
+        """Open the store and get a number there, as soon as it can be reached."""
+        rules = store_rules(self.crawl)
+        while True:
+            try:
+                frontier = open_frontier(
+                    self.settings["store"], self.root, rules, lambda: int(self._ms(engine_now()))
+                )
+                place = (self.settings["node"], str(self.root))
+                owner = frontier.register(socket.gethostname(), os.getpid(), *place)
+                self._patience.over()
+                return frontier, owner
+            except StoreGone as error:
+                self._wait_outside(self._patience.after(error))
+
+    def _wait_outside(self, seconds: float) -> None:
+        _write_line({"owner": 0, "idle": True, "stop": False, "stats": Stats().to_dict()})
+        if select.select([0], [], [], seconds)[0]:
+            data = os.read(0, 4096)
+            if not data:
+                os._exit(EXIT_ORPHAN)
+            if b"stop\n" in data:
+                raise SystemExit(0)
 
     def _open_mark(self) -> mmap.mmap:
         """Survives a crash: the supervisor reads which page was being parsed (S3)."""
@@ -334,8 +359,10 @@ class Engine:
             return
         self.core.absorb(reply, now)
         self.core.stats.store_lag_s = now - self._commit_began
+        self._patience.over()
         if self._closing:
-            self.frontier.retire(self.owner)
+            with suppress(StoreGone):  # it holds nothing: its lease may run out
+                self.frontier.retire(self.owner)
             self.exit_code = 0
 
     def _store_failed(self, error: BaseException, now: float) -> None:
@@ -343,9 +370,10 @@ class Engine:
             self._end(EXIT_FENCED, str(error))
         elif isinstance(error, DiskFull):
             self._end(EXIT_DISK_FULL, str(error))
-        elif isinstance(error, StoreError) and self._under_way[0].batch.number:
-            log.warning("the store failed, trying again", error=str(error))
-            self._failed = (*self._under_way, now + 1.0)
+        elif isinstance(error, StoreGone) or (
+            isinstance(error, StoreError) and self._under_way[0].batch.number
+        ):
+            self._failed = (*self._under_way, now + self._patience.after(error))
         else:
             raise error
 

@@ -20,13 +20,12 @@ import orjson
 
 from lycosa import datadir, opening, upkeep
 from lycosa.clock import engine_now
-from lycosa.config import CrawlSettings, NodeSettings, RunLimits
+from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
 from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED, store_rules
-from lycosa.errors import UserError
-from lycosa.frontier import DATABASE
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier import Frontier, check_server, is_server, open_frontier
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
+from lycosa.patience import Away
 from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
 
@@ -46,17 +45,19 @@ def run_crawl(
     resume: bool,
 ) -> int:
     """Start or resume a crawl and stay with it to its end; returns the exit code."""
-    if node.store != "sqlite":
-        raise UserError("PostgreSQL is not supported in this version: leave --store out.")
+    check = datadir.check_old if resume else datadir.check_new
+    if is_server(node.store):
+        check = datadir.check_shared
+        check_server(node.store)
     with opening.spooled(seeds) as sources:
         opening.check_seeds(sources)
-        (datadir.check_old if resume else datadir.check_new)(node.data_dir)
+        check(node.data_dir)
         lock = datadir.lock(node.data_dir)
         try:
-            (datadir.check_old if resume else datadir.check_new)(node.data_dir)
-            frontier = opening.open_frontier(crawl, node, resume)
+            check(node.data_dir)
+            frontier, name = opening.open_frontier(crawl, node, resume)
             opening.take_seeds(frontier, node.data_dir, sources)
-            return Supervisor(crawl, node, limits, frontier, lock).run()
+            return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)
 
@@ -83,15 +84,18 @@ class Supervisor:
         crawl: CrawlSettings,
         node: NodeSettings,
         limits: RunLimits,
-        frontier: SqliteFrontier,
+        frontier: Frontier,
         lock: int,
+        name: str = "",
     ) -> None:
         self.crawl = crawl
         self.node = node
         self.limits = limits
         self.frontier = frontier
         self.lock = lock
-        self.to_ms = frontier.now_ms() - engine_now() * 1000
+        self.name = name
+        before = engine_now()
+        self.to_ms = frontier.now_ms() - before * 1000
         self.workers: dict[int, Worker] = {}
         self.past = Stats(engines=0)  # of engines that ended during this run
         self.selector = selectors.DefaultSelector()
@@ -104,19 +108,24 @@ class Supervisor:
         self.failure = ""
         self.finished = False
         self.quick_deaths = 0
-        self.before = self._stored_pages()
-        self.loader = Loader(node.data_dir, self._connect)
+        self.away = Away()
+        self.unrescued: set[int] = set()
+        self.stored_pages, _ = frontier.totals()
+        self.before = self.stored_pages
+        self.backlog = (0, 0)
+        self.loader = Loader(node.data_dir, self._connect, name)
         self._signals = 0
         self._logged = self._checked = engine_now()
         self.per_engine = opening.fitting_workers(node)
 
-    def _connect(self) -> SqliteFrontier:
-        return SqliteFrontier(
-            self.node.data_dir / DATABASE, store_rules(self.crawl), self.frontier.now_ms
+    def _connect(self) -> Frontier:
+        return open_frontier(
+            self.node.store,
+            self.node.data_dir,
+            store_rules(self.crawl),
+            self.frontier.now_ms,
+            name="lycosa seeds",
         )
-
-    def _stored_pages(self) -> int:
-        return self.frontier.totals()[0]
 
     # -- the loop -----------------------------------------------------------------------------
 
@@ -183,20 +192,27 @@ class Supervisor:
             if now - self.stopping > STOP_SECONDS:
                 self._kill_all()
             return
-        pages, stop = self.frontier.totals()
-        if stop:
-            self.stop("asked to stop by 'lycosa stop'")
-        elif 0 < self.limits.max_pages <= pages:
-            self.stop(f"{self.limits.max_pages} pages reached")
-        elif 0 < self.limits.max_duration <= now - self.began:
+        if 0 < self.limits.max_duration <= now - self.began:
             self.stop("the time limit is reached")
-        elif self.loader.done.is_set() and self.frontier.finished():
-            self.finished = True
-            self.stop("")
+        else:
+            self.away.ask(self._check_store, None)
         for worker in self.workers.values():
             if now - worker.heard > SILENT_SECONDS and _runs(worker.process.pid):
                 log.warning("an engine hangs and is replaced", engine=worker.index)
                 worker.process.kill()
+
+    def _check_store(self) -> None:
+        self.stored_pages, stop = self.frontier.totals()
+        if stop:
+            self.stop("asked to stop by 'lycosa stop'")
+        elif 0 < self.limits.max_pages <= self.stored_pages:
+            self.stop(f"{self.limits.max_pages} pages reached")
+        elif self.loader.done.is_set() and self.frontier.finished():
+            self.finished = True
+            self.stop("")
+        if self.unrescued:
+            upkeep.rescue(self.frontier, self.node.data_dir, self.unrescued)
+            self.unrescued.clear()
         self.frontier.rescue()
 
     def stop(self, why: str) -> None:
@@ -236,6 +252,8 @@ class Supervisor:
         return {
             "crawl": self.crawl.to_json(),
             "data_dir": str(node.data_dir.resolve()),
+            "store": node.store,
+            "node": self.name,
             "to_ms": self.to_ms,
             "engine": index,
             "engines": node.engines,
@@ -296,14 +314,9 @@ class Supervisor:
         if code == EXIT_DISK_FULL:
             self._fail("The disk is full: make room, then go on with --resume; nothing is lost.")
             return
-        alive = {each.owner for each in self.workers.values()}
-        dead = [owner for owner in self.frontier.living() if owner not in alive]
-        if not all(alive):
-            dead = [worker.owner] if worker.owner else []
-        poisoned = code != EXIT_FENCED and upkeep.suspect_page(
-            self.frontier, self.node.data_dir, worker.index
-        )
-        rescued = upkeep.rescue(self.frontier, self.node.data_dir, dead)
+        if worker.owner:
+            self.unrescued.add(worker.owner)
+        poisoned, rescued = self.away.ask(lambda: self._rescue(worker, code), (False, 0))
         if self.stopping:
             return
         log.warning(
@@ -315,6 +328,17 @@ class Supervisor:
             self._fail("Engines die as soon as they start: see the messages above.")
         else:
             self._spawn(worker.index)
+
+    def _rescue(self, worker: Worker, code: int) -> tuple[bool, int]:
+        """Note the page that an engine died of, if it did; take back what it held."""
+        root = self.node.data_dir
+        poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, root, worker.index)
+        alive = {each.owner for each in self.workers.values()}
+        if all(alive):  # each has told its number
+            self.unrescued |= set(self.frontier.living(self.name)) - alive
+        rescued = upkeep.rescue(self.frontier, root, self.unrescued)
+        self.unrescued.clear()
+        return poisoned, rescued
 
     def _kill_all(self) -> None:
         """At once: what is not committed is still queued."""
@@ -332,7 +356,8 @@ class Supervisor:
         stats = Stats.merge([self.past, *living])
         stats.loading_seeds = not self.loader.done.is_set()
         stats.engines = max(1, len(living))
-        queued, domains = self.frontier.backlog()
+        self.backlog = self.away.ask(self.frontier.backlog, self.backlog)
+        queued, domains = self.backlog
         stats.queued, stats.domains = queued, domains
         self.rates.add(now, stats)
         return Snapshot(
@@ -377,11 +402,12 @@ class Supervisor:
         if self.live:
             self.screen.clear()
         if self.finished:
-            self.frontier.put_settings({"finished": 1})
+            self.away.ask(lambda: self.frontier.put_settings({"finished": 1}), None)
         snapshot = self.snapshot()
-        snapshot.pages, _ = self.frontier.totals()
+        snapshot.pages, _ = self.away.ask(self.frontier.totals, (self.stored_pages, False))
         directory = self.node.data_dir
-        hint = f"lycosa crawl --resume --data-dir {directory}"
+        store = f" --store {redact(self.node.store)}" if is_server(self.node.store) else ""
+        hint = f"lycosa crawl --resume --data-dir {directory}{store}"
         if self.failure:
             print(f"lycosa: {self.failure}", file=sys.stderr)
         for text in summary(snapshot, str(directory), self.finished, hint):

@@ -8,9 +8,11 @@ from __future__ import annotations
 import resource
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -19,10 +21,13 @@ from lycosa.clock import engine_now, wall_now
 from lycosa.config import SETTINGS_KEY, CrawlSettings, NodeSettings
 from lycosa.engine import store_rules
 from lycosa.errors import UserError
-from lycosa.frontier import DATABASE
+from lycosa.frontier import DATABASE, Frontier, is_server
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeding import any_good
+
+if TYPE_CHECKING:
+    from lycosa.frontier.postgres import PostgresFrontier
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
@@ -51,8 +56,65 @@ def check_seeds(seeds: list[str]) -> None:
         )
 
 
-def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> SqliteFrontier:
-    """The frontier of a new crawl, or of an old one with everything that died in it rescued."""
+def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> tuple[Frontier, str]:
+    """The frontier of a new crawl, or of an old one with everything that died in it rescued; and
+    the name of this node, '' where there is only one."""
+    if is_server(node.store):
+        return _open_server(crawl, node, resume)
+    return _open_file(crawl, node, resume), ""
+
+
+def _open_server(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> tuple[Frontier, str]:
+    from lycosa.frontier.postgres import PostgresFrontier
+
+    rules = store_rules(crawl)
+    frontier = PostgresFrontier(node.store, rules, create=True, name="lycosa supervisor")
+    stored = frontier.setting(SETTINGS_KEY)
+    if resume and stored is None:
+        raise UserError(
+            f"There is no crawl in the database {frontier.where} to resume or join: leave --resume "
+            "out to start one."
+        )
+    if not resume and not _begin(frontier, crawl):
+        raise UserError(
+            f"The database {frontier.where} holds a crawl already: join it or go on with it by "
+            "--resume, or name another database with --store."
+        )
+    name = datadir.join(node.data_dir, frontier.setting("crawl_id") or "-")
+    if stored is not None:
+        _agree(frontier, name, crawl, CrawlSettings.from_json(orjson.loads(stored)))
+    rescued = upkeep.rescue(frontier, node.data_dir, frontier.living(name))
+    upkeep.tidy(frontier, node.data_dir)
+    if rescued:
+        log.info("took over what an earlier run held", domains=rescued)
+    return frontier, name
+
+
+def _begin(frontier: PostgresFrontier, crawl: CrawlSettings) -> bool:
+    settings = {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "rules_version": 1}
+    begun = frontier.begin(uuid.uuid4().hex, settings)
+    if begun:
+        frontier.put_exclusions(crawl.exclude)
+    return begun
+
+
+def _agree(
+    frontier: PostgresFrontier, name: str, crawl: CrawlSettings, stored: CrawlSettings
+) -> None:
+    """All nodes of a crawl work by the same settings; who is alone may change them."""
+    difference = crawl.difference(stored)
+    if frontier.others(name):
+        if difference:
+            raise UserError(
+                "Other nodes work on this crawl with other settings, leave these out or stop the "
+                f"crawl first: {'; '.join(difference)}."
+            )
+        return
+    frontier.put_settings({SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0})
+    frontier.put_exclusions(crawl.exclude)
+
+
+def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> SqliteFrontier:
     path = node.data_dir / DATABASE
     if not resume:
         create(path, crawl)
@@ -87,7 +149,7 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     draft.rename(path)
 
 
-def take_seeds(frontier: SqliteFrontier, root: Path, sources: list[str]) -> None:
+def take_seeds(frontier: Frontier, root: Path, sources: list[str]) -> None:
     (root / datadir.SEEDS).mkdir(exist_ok=True)
     if sources:
         frontier.put_settings({"seeds_loaded": 0, "finished": 0})

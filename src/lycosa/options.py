@@ -210,10 +210,11 @@ OPTIONS: tuple[Option, ...] = (
            "URL", shared=True),
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
-    Option("resume", SWITCH, False, "go on with the crawl in the data directory; settings not"
-           " given again stay as they were"),
+    Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
+           " in the store; settings not given again stay as they were"),
     Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
-           " directory", "URL", commands=EVERY),
+           " directory, postgresql://user@host/database a server that many nodes share", "URL",
+           commands=EVERY),
     Option("config", PATH, None, "read settings from this TOML file; its keys are these names",
            "FILE", commands=EVERY),
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"

@@ -9,9 +9,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from lycosa.archive import ledger
-from lycosa.archive.segments import CutReport, cut_back, segment_name
+from lycosa.archive.segments import CUT_KINDS, CutReport, cut_back, listed, segment_name
+from lycosa.archive.segments import segment_owner as owner_of
 from lycosa.engine import MARK
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier import Frontier
 from lycosa.log import get_logger
 
 # Bytes of a ledger before its committed length that are read too: a line may be on disk with one
@@ -21,7 +22,7 @@ TAIL_MARGIN = 1 << 20
 log = get_logger("upkeep")
 
 
-def rescue(frontier: SqliteFrontier, root: Path, dead: Collection[int]) -> int:
+def rescue(frontier: Frontier, root: Path, dead: Collection[int]) -> int:
     """Engines that are known to be gone: their domains wait one delay from now, by the delays that
     they had learnt; what they wrote and never committed is cut off. Returns domains rescued."""
     if not dead:
@@ -37,7 +38,17 @@ def rescue(frontier: SqliteFrontier, root: Path, dead: Collection[int]) -> int:
     return frontier.rescue(known)
 
 
-def committed_lengths(frontier: SqliteFrontier) -> dict[str, int]:
+def tidy(frontier: Frontier, root: Path) -> None:
+    """Cut back what engines of this directory left that others have declared dead since.
+
+    Only for whoever holds the lock of the directory while none of its engines runs.
+    """
+    here = {owner_of(number) for kind in CUT_KINDS for number, _ in listed(root, kind)}
+    if here:
+        _tell(cut_back(root, committed_lengths(frontier), here))
+
+
+def committed_lengths(frontier: Frontier) -> dict[str, int]:
     """The committed length of every segment by its name."""
     return {
         segment_name(kind, number): length
@@ -45,7 +56,7 @@ def committed_lengths(frontier: SqliteFrontier) -> dict[str, int]:
     }
 
 
-def suspect_page(frontier: SqliteFrontier, root: Path, engine: int) -> bool:
+def suspect_page(frontier: Frontier, root: Path, engine: int) -> bool:
     """Note the page that an engine was parsing when it died; returns whether there was one."""
     try:
         mark = (root / f"engine-{engine}.page").read_bytes()

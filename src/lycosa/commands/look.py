@@ -18,7 +18,7 @@ from lycosa.errors import UserError
 from lycosa.view import duration, kinds, rate, size
 
 if TYPE_CHECKING:
-    from lycosa.frontier import Reader
+    from lycosa.frontier import Place, Reader
     from lycosa.records import PageRow
 
 # Fields of a page row that are places inside our files or written elsewhere.
@@ -52,7 +52,7 @@ def status(values: Values, _: list[str]) -> int:
     if values["json"]:
         print_json(found)
     else:
-        print("\n".join(status_lines(found, wall_now())))
+        print("\n".join(status_lines(found, found["now_ms"])))
     return 0
 
 
@@ -91,8 +91,9 @@ def _engine_line(engine: dict[str, Any], now_ms: int) -> str:
     speed = f", {rate(engine['rate'])} pages/s" if "rate" in engine else ""
     limit = f", limited by {engine['limit']}" if engine.get("limit") else ""
     lease = (engine.get("lease_until", now_ms) - now_ms) / 1000
+    place = f" in {engine['directory']}" if engine.get("directory") else ""
     return (
-        f"engine {engine['id']} on {engine['host']}, process {engine['pid']}:"
+        f"engine {engine['id']} on {engine['host']}{place}, process {engine['pid']}:"
         f" {engine['pages']:,} pages{speed}, {engine.get('in_flight', 0):,} in flight,"
         f" {engine.get('held', 0):,} domains held, lease for {duration(lease)}{limit}"
     )
@@ -111,12 +112,38 @@ def pages(values: Values, _: list[str]) -> int:
             limit=values["limit"],
             newest=not values["oldest"],
         )
+        places = Places(reader)
         for row in rows:
             if values["json"]:
-                print_json(page_json(row), indent=False)
+                print_json({**page_json(row), **places.json(row)}, indent=False)
             else:
-                print(page_line(row))
+                print(page_line(row) + places.text(row))
     return 0
+
+
+class Places:
+    """Where the output of pages lies, where that is not one directory for all."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[int, Place | None] = {}
+
+    def of(self, row: PageRow) -> Place | None:
+        from lycosa.archive.segments import segment_owner
+
+        owner = segment_owner(row.text_segment or row.warc_segment)
+        if owner and owner not in self._known:
+            # The reader may be in the middle of a list of pages.
+            self._known[owner] = self._reader.place(owner)
+        return self._known.get(owner)
+
+    def json(self, row: PageRow) -> dict[str, str]:
+        place = self.of(row)
+        return {"host": place.host, "directory": place.directory} if place else {}
+
+    def text(self, row: PageRow) -> str:
+        place = self.of(row)
+        return f" ({place.host}:{place.directory})" if place else ""
 
 
 def utc(ms: int) -> str:
@@ -144,18 +171,27 @@ def show(values: Values, words: list[str]) -> int:
         row: PageRow | None = found["page"]
         if row is None:
             raise UserError(f"{found['url']} was not fetched; 'lycosa why {words[0]}' says why.")
-        text = _text_of(reader, values, row)
+        places = Places(reader)
+        text = _text_of(reader, values, row, places.of(row))
+        where = places.json(row)
     if values["json"]:
-        print_json({**page_json(row), "text": (text or {}).get("text", ""), "row": text})
+        print_json({**page_json(row), **where, "text": (text or {}).get("text", ""), "row": text})
         return 0
     print("\n".join(record_lines(row)))
+    if where:
+        print(f"kept     on {where['host']} in {where['directory']}")
     if text is not None:
         print(f"\n{text['text']}")
     return 0
 
 
-def _text_of(reader: Reader, values: Values, row: PageRow) -> dict[str, Any] | None:
-    if not row.text_segment:
+def _text_of(
+    reader: Reader, values: Values, row: PageRow, place: Place | None
+) -> dict[str, Any] | None:
+    """The text of a page, if it lies here."""
+    from lycosa.datadir import node_of
+
+    if not row.text_segment or (place and place.node != node_of(values["data-dir"])):
         return None
     from lycosa.archive.text import read_row
 
@@ -199,8 +235,8 @@ def exclude(values: Values, words: list[str]) -> int:
 def stop(values: Values, _: list[str]) -> int:
     """Ask a crawl to stop."""
     with opened(values) as reader:
-        now = wall_now()
-        running = any(is_alive(each, now) for each in reader.status()["engines"])
+        found = reader.status()
+        running = any(is_alive(each, found["now_ms"]) for each in found["engines"])
         if running:
             reader.request_stop()
     if values["json"]:

@@ -292,6 +292,17 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
     return SqliteReader(path)
 
 
+def check_server(store: str) -> None:
+    """Refuse a server that can't be used, before anything is written."""
+    _need_psycopg()
+    from lycosa.frontier.postgres_db import connect
+
+    try:
+        connect(store, "lycosa check").close()
+    except StoreGone as error:
+        raise UserError(f"{error} Check the host and port in --store.") from None
+
+
 def _need_psycopg() -> None:
     from importlib.util import find_spec
 

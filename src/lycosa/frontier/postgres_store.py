@@ -173,6 +173,17 @@ class PostgresStore:
         for key, value in sorted(settings.items()):
             self._execute("setting_put", key=key, value=str(value))
 
+    def begin(self, crawl_id: str, settings: Mapping[str, Any]) -> bool:
+        """Make this the store of a new crawl, unless it is one already."""
+
+        def work(now: int) -> bool:
+            if not self._execute("crawl_begin", id=crawl_id).rowcount:
+                return False
+            self._put({**settings, "started_ms": now})
+            return True
+
+        return self._transaction(work)
+
     def totals(self) -> tuple[int, bool]:
         """Pages of the whole crawl, and whether somebody asked it to stop."""
         total, stop, _ = self._run(lambda: self._rows("control"))[0]

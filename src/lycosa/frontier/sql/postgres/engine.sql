@@ -278,6 +278,9 @@ WHERE lease_owner = -1 AND id IN (SELECT domain_id FROM queue);
 UPDATE queue SET flags = flags + 16
 WHERE domain_id = %(id)s AND ord = %(ord)s AND fp = %(fp)s AND flags < 48;
 
+-- crawl_begin: a crawl begins, or there is one already
+INSERT INTO crawl (key, value) VALUES ('crawl_id', %(id)s) ON CONFLICT DO NOTHING;
+
 -- setting_get: one setting of the crawl
 SELECT value FROM crawl WHERE key = %(key)s;
 
