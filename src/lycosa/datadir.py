@@ -73,6 +73,11 @@ def node_of(path: Path) -> str:
     return name if inode and inode == (path / NODE).stat().st_ino else ""
 
 
+def crawl_of(path: Path) -> str:
+    """The crawl on a server that this directory belongs to; '' if it belongs to none."""
+    return _read_node(path)[1]
+
+
 def join(path: Path, crawl: str) -> str:
     """Make this the directory of a node of that crawl, if it is not yet; returns its name."""
     _, known, _ = _read_node(path)

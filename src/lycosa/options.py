@@ -290,6 +290,10 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("delay", seconds(), 0.5, "wait this long between visits to a domain", "TIME",
            unit="seconds", commands=("demo",), flag_only=True),
+    Option("from", PATH, None, "the data directory of the crawl to move", "DIR",
+           commands=("migrate",), flag_only=True),
+    Option("to", STORE, None, "the database to move it to", "postgresql://…",
+           commands=("migrate",), flag_only=True),
     Option("name", TEXT, "example.com", "look up this name where no seeds are given", "HOST",
            commands=("check",), flag_only=True),
 )

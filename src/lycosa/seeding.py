@@ -112,6 +112,12 @@ def seeds_key(node: str, name: str) -> str:
     return f"seeds:{node}:{name}" if node else f"seeds:{name}"
 
 
+def renamed(node: str, key: str) -> str:
+    """What a setting of a crawl with one node is called when it has many."""
+    name = key.removeprefix("seeds:")
+    return seeds_key(node, name) if name != key and name.isdigit() else key
+
+
 def _link(seed: Seed) -> Link:
     return (domain_id(seed.domain), fingerprint(seed.url), seed.url, 0, seed.domain, seed.flags)
 

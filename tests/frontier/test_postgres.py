@@ -277,7 +277,7 @@ def test_both_dialects_answer_the_same_questions() -> None:
 def test_the_reader_says_where_output_lies(postgres_url: str) -> None:
     store = PostgresFrontier(postgres_url, RULES, create=True)
     owner = store.register("host-a", 7, "node-a", "/data/a")
-    store.put_settings({"started_ms": 1})
+    store.put_settings({"started_ms": 1, "settings": "{}"})
     reader = PostgresReader(postgres_url)
     assert reader.place(owner) == ("host-a", "/data/a", "node-a")
     (engine,) = reader.status()["engines"]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.rows import dict_row
 
+from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
 from lycosa.frontier.postgres_db import check_version, connect, mapped, parsed, place
@@ -30,7 +31,7 @@ class PostgresReader:
     def __init__(self, url: str) -> None:
         self.where = place(parsed(url))
         self.db = connect(url, "lycosa reader")
-        if self._run(lambda: check_version(self.db)) == 0 or not self.settings():
+        if self._run(lambda: check_version(self.db)) == 0 or SETTINGS_KEY not in self.settings():
             self.db.close()
             raise UserError(
                 f"There is no crawl in the PostgreSQL database {self.where}: start one with "
