@@ -17,6 +17,7 @@ from lycosa.frontier import StoreRules, open_frontier, open_reader, queries
 from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.frontier.postgres_db import connect, int8s, mapped, texts
 from lycosa.frontier.postgres_reader import PostgresReader
+from net.postgres import servers
 
 RULES = StoreRules(delay_ms=70_000, lease_ms=180_000)
 
@@ -284,3 +285,21 @@ def test_the_reader_says_where_output_lies(postgres_url: str) -> None:
     assert (engine["host"], engine["directory"], engine["alive"]) == ("host-a", "/data/a", True)
     reader.close()
     store.close()
+
+
+def test_a_wrong_password(tmp_path: Path) -> None:
+    for server in servers():
+        with psycopg.connect(server.url, autocommit=True) as db:
+            db.execute("CREATE ROLE lycosa_pw LOGIN PASSWORD 'right'")
+            (path,) = db.execute("SHOW hba_file").fetchall()[0]
+            rules = Path(path)
+            rules.write_text(f"local all lycosa_pw scram-sha-256\n{rules.read_text()}")
+            db.execute("SELECT pg_reload_conf()")
+        for password in ("s3cret", ""):
+            url = server.url.replace("//postgres:@", f"//lycosa_pw:{password}@")
+            with pytest.raises(UserError, match="refuses lycosa_pw") as caught:
+                open_reader(tmp_path, url)
+            assert "s3cret" not in str(caught.value)
+        url = server.url.replace("//postgres:@", "//nobody:@")
+        with pytest.raises(UserError, match=r"nobody"):
+            open_reader(tmp_path, url)
