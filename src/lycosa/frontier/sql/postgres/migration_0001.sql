@@ -1,6 +1,6 @@
 -- migration_0001: the first schema. All state of a domain lies under its id.
 -- Text that is compared is in "C" collation: by bytes, as SQLite and Python compare it.
--- The reasons for the storage settings are in docs/decisions/0002-postgresql.md.
+-- The reasons for the storage settings are in docs/decisions/0006-postgresql.md.
 
 CREATE TABLE crawl (
     key text COLLATE "C" PRIMARY KEY,
