@@ -48,7 +48,7 @@ def test_a_visited_domain_is_kept_while_nobody_waits() -> None:
     held = made.next(0.0)
     assert held is not None
     made.visited(held, 1.0, 71.0)
-    assert not made.has_leaving
+    assert made.leaving(0.0) == []
 
 
 def test_a_visited_domain_is_given_back_while_others_wait() -> None:

@@ -7,7 +7,16 @@ from collections import deque
 import pytest
 
 from lycosa import robots
-from lycosa.records import Failure, Flag, Kind, Origin, QueuedUrl, Request, Response
+from lycosa.records import (
+    Failure,
+    Flag,
+    Kind,
+    Origin,
+    QueuedUrl,
+    Request,
+    Response,
+    Truncated,
+)
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope, ScopeRules
 from lycosa.urls import fingerprint
@@ -76,7 +85,7 @@ def test_robots_comes_before_the_page_and_is_remembered() -> None:
     assert asked == ["https://a.test/robots.txt", "https://a.test/"]
     assert result.page is not None
     assert result.origins["https://a.test"].status == 404
-    assert result.origins["https://a.test"].fetched_ms == NOW_MS + 1000
+    assert result.origins["https://a.test"].fetched_ms == NOW_MS
 
 
 def test_known_rules_are_not_asked_again_within_a_day() -> None:
@@ -272,11 +281,55 @@ def test_a_redirect_to_a_page_just_done_is_not_followed() -> None:
     assert len(result.moved) == 1
 
 
-def test_a_redirect_that_only_adds_tracking_is_a_loop() -> None:
+def test_a_redirect_that_only_changes_tracking_is_the_same_page() -> None:
+    domain = held("https://a.test/a?utm_source=x")
+    know(domain, "https://a.test")
+    web = {"https://a.test/a?utm_source=x": to("/a"), "https://a.test/a": PAGE}
+    asked, result = run(domain, web)
+    assert asked == list(web)
+    assert result.page is not None and result.moved == []
+    assert (result.page[0].url, result.page[0].order) == ("https://a.test/a", 0)
+
+
+def test_tracking_that_leads_in_circles_is_a_loop() -> None:
     domain = held("https://a.test/a")
     know(domain, "https://a.test")
-    _, result = run(domain, {"https://a.test/a": to("/a?utm_source=x")})
+    web = {"https://a.test/a": to("/a?utm_source=x"), "https://a.test/a?utm_source=x": to("/a")}
+    _, result = run(domain, web)
     assert [reason for _, reason, _ in result.failed] == ["redirect-loop"]
+
+
+@pytest.mark.parametrize("truncated", [Truncated.TIME, Truncated.DISCONNECT])
+def test_half_a_robots_txt_is_none(truncated: str) -> None:
+    domain = held("https://a.test/")
+    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    request = visit.begin()
+    assert request is not None
+    half = reply(request, (200, "", b"User-agent: *\n"), NOW + 1)
+    half.truncated = truncated
+    assert visit.resume(half) is None
+    assert len(visit.result.deferred) == 1
+
+
+def test_urls_of_an_origin_that_was_given_up_fail_once() -> None:
+    domain = held("https://a.test/1", "https://a.test/2", "https://www.a.test/")
+    know(domain, "https://a.test", fetched_ms=0, failures=3, retry_ms=1)
+    _, result = run(domain, {"https://a.test/robots.txt": (500, "", b"")})
+    assert [url.url for url, _, _ in result.failed] == ["https://a.test/1"]
+    assert [url.url for url in domain.run] == ["https://www.a.test/"]
+
+
+def test_without_a_delay_a_redirect_target_whose_origin_fails_is_not_lost() -> None:
+    domain = held("https://a.test/")
+    know(domain, "https://a.test")
+    scope = Scope(ScopeRules())
+    visit = Visit(domain, VisitRules(0.0), scope, NOW, TO_MS)
+    first = visit.begin()
+    assert first is not None
+    second = visit.resume(reply(first, to("https://www.a.test/"), NOW))
+    assert second is not None
+    assert visit.resume(reply(second, Failure.CONNECT, NOW)) is None
+    assert visit.result.found == [("https://www.a.test/", 0, 0)]
 
 
 def test_nonsense_in_location_fails() -> None:

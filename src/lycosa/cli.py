@@ -10,6 +10,7 @@ Exit codes: 0 done, 1 it failed, 2 the user can fix it, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -258,8 +259,12 @@ def _run(argv: list[str]) -> int:
     return code
 
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    _have_streams()
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except UserError as error:
@@ -272,6 +277,24 @@ def main(argv: list[str] | None = None) -> int:
         # The reader went away (`| head`). Python would complain once more at exit.
         _silence_stdout()
         return 0
+    except OSError as error:
+        return _complain(_explain(error), 1 if error.errno in _FULL else 2)
+
+
+def _have_streams() -> None:
+    """A closed standard stream is None in Python: writing to it must not end in a traceback."""
+    import os
+
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+
+
+def _explain(error: OSError) -> LycosaError:
+    what = f" {error.filename}" if error.filename else ""
+    if error.errno in _FULL:
+        return LycosaError(f"The disk is full{what and ':'}{what}; make room and try again.")
+    return LycosaError(f"Can't use{what or ' a file'}: {error.strerror or error}.")
 
 
 def _complain(error: LycosaError, code: int) -> int:

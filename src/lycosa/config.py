@@ -17,7 +17,9 @@ from typing import Any
 
 from lycosa import __version__
 from lycosa.errors import UserError
+from lycosa.frontier import StoreRules
 from lycosa.options import Option, options_of, settings
+from lycosa.scope import ScopeRules
 
 _NO_LIMIT = 0  # of the whole numbers below
 SETTINGS_KEY = "settings"  # under which a store keeps CrawlSettings, as JSON text
@@ -47,6 +49,22 @@ class CrawlSettings:
         """Derived, not stored: a newer version may go on with an older crawl."""
         contact = f"+{self.contact_url}; " if self.contact_url else ""
         return f"lycosa/{__version__} ({contact}mailto:{self.email})"
+
+    def store_rules(self) -> StoreRules:
+        """The part that the store applies."""
+        return StoreRules(
+            delay_ms=round(self.delay * 1000),
+            lease_ms=round(self.lease_time * 1000),
+            max_queued_per_domain=self.max_queued_per_domain,
+            max_pages_per_domain=self.max_pages_per_domain,
+            seeded_only=self.seeded_only,
+        )
+
+    def scope_rules(self) -> ScopeRules:
+        """The part that says which URLs we want."""
+        return ScopeRules(
+            max_depth=self.max_depth, seeded_only=self.seeded_only, exclude=self.exclude
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "exclude": list(self.exclude)}
@@ -168,7 +186,7 @@ def _load(path: Path) -> dict[str, object]:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The file {path} can't be read: {_reason(error)}.") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"The file {path} is not valid TOML: {error}.") from None
     known = [o.name for o in settings()]
     for key in data:
@@ -246,12 +264,51 @@ def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> Crawl
     return _checked(CrawlSettings(**given) if stored is None else replace(stored, **given))
 
 
+NODE_KEY = "node"  # under which a store keeps what a run was told about its machine
+_NODE_KEPT = (
+    "warc", "tls_verify", "allow_private", "allow_network", "ip_delay_exempt", "nameservers",
+    "port_map", "max_workers",
+)  # fmt: skip
+
+
+def node_key(name: str = "") -> str:
+    """Under which that is for a node of that name, where there are many."""
+    return f"{NODE_KEY}:{name}" if name else NODE_KEY
+
+
+def node_json(node: NodeSettings) -> dict[str, Any]:
+    """What a later run on this machine goes on with."""
+    kept = {name: getattr(node, name) for name in _NODE_KEPT}
+    return {**kept, "port_map": {str(port): to for port, to in node.port_map.items()}}
+
+
+def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What `node_json` gave to a store for this node, as fields of NodeSettings."""
+    import json
+
+    try:
+        found = json.loads(stored.get(NODE_KEY) or "{}")
+        kept = {name: found[name] for name in _NODE_KEPT if name in found}
+        for name in ("allow_network", "ip_delay_exempt"):
+            kept[name] = tuple(kept.get(name, ()))
+        kept["nameservers"] = tuple((host, port) for host, port in kept.get("nameservers", ()))
+        kept["port_map"] = {int(port): to for port, to in kept.get("port_map", {}).items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+    return kept if found else {}
+
+
 def stored_settings(stored: Mapping[str, Any]) -> CrawlSettings | None:
     """The CrawlSettings among what a store keeps of its crawl; None if there are none."""
     import json
 
     text = stored.get(SETTINGS_KEY)
-    return CrawlSettings.from_json(json.loads(text)) if text else None
+    try:
+        return CrawlSettings.from_json(json.loads(text)) if text else None
+    except (ValueError, TypeError, AttributeError):
+        raise UserError(
+            "The settings stored with this crawl can't be read: its database is damaged."
+        ) from None
 
 
 def _checked(crawl: CrawlSettings) -> CrawlSettings:
@@ -265,10 +322,12 @@ def _checked(crawl: CrawlSettings) -> CrawlSettings:
     return crawl
 
 
-def node_settings(values: Values) -> NodeSettings:
-    """This machine's settings."""
+def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> NodeSettings:
+    """This machine's settings; what was not given is as it was in an earlier run (`stored`)."""
     parts = {part.name: _option_name(part.name) for part in fields(NodeSettings)}
     given = {field_: values[name] for field_, name in parts.items() if name in values.by_name}
+    before = stored_node(stored or {})
+    given |= {name: before[name] for name in before if parts[name] not in values.given}
     if given.get("engines") is None:
         given["engines"] = cores()
     node = NodeSettings(**given)

@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from lycosa.exchange import Exchange, Reply, uncount
+from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
-from lycosa.records import PageRow, Request, Response
+from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
 from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
@@ -23,12 +23,11 @@ from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
 BATCH_PAGES = 500
 BATCH_LINKS = 20_000
 SHARED_TTL = 3600.0  # seconds that a robots.txt outside of the asking domain is remembered
-SHARED_KEPT = 200
+SHARED_KEPT = 64  # of at most 500 KiB each
+BATCH_BYTES = 64 << 20  # of text and WARC that may wait for the store: then no visit is started
 STARTS_PER_TURN = 100
-# Kept in memory while the store is away; beyond it no visit starts. Twice as much may be there:
-# what was sent and not answered counts apart.
-UNCOMMITTED_BYTES = 128 << 20
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
+BUG = "bug"  # outcome of a URL whose handling raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,7 @@ class CoreRules:
     lease_time: float = 180.0
     ip_delay: float = 1.0
     max_pages: int = 0
-    engines: int = 1
-    engine: int = 0  # 0 .. engines - 1
+    engines: int = 1  # that share the page limit
     margin: float = LEASE_MARGIN
 
 
@@ -55,7 +53,8 @@ class SharedRobots:
         entry = self._known.get(request.url)
         if entry is None or entry[0] < now:
             return None
-        return replace(entry[1], request=request, started=now, ended=now, connects=0)
+        # `started` stays: it tells how old the answer is.
+        return replace(entry[1], request=request, ended=now, connects=0)
 
     def ask(self, request: Request) -> bool:
         """Whether the caller must send it; else it waits for the one under way."""
@@ -86,9 +85,10 @@ class Core:
         scope: Scope,
         to_ms: float,
         *,
-        address_of: Callable[[str], str] = lambda host: "",
+        address_of: Callable[[str], str | None] = lambda url: "",
         exempt: Callable[[str], bool] = lambda address: False,
         parsing: Callable[[int, int, int], None] = lambda domain, order, fp: None,
+        bug: Callable[[str], None] = lambda url: None,
     ) -> None:
         self.rules = rules
         self.scheduler = scheduler
@@ -100,18 +100,19 @@ class Core:
         self.started: list[tuple[str, int]] = []  # for the ledger, before any request is sent
         self.learnt: list[Held] = []  # for the ledger, before the next request of their visits
         self.ended: list[Result] = []  # for the ledger
+        self.lookups: list[Held] = []  # domains that wait for the address of their next URL
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
-        self.stop_requested = False
         self.total_pages = 0
         self._allowance = float("inf")
+        self._bytes = 0  # in the batch
         self._shared = SharedRobots()
         self._busy_addresses: dict[str, float] = {}
         self._address_of = address_of
         self._exempt = exempt
         self._parsing = parsing
+        self._bug = bug
         self._asked_at = float("-inf")
-        self._uncommitted = 0  # bytes
 
     # -- visits -------------------------------------------------------------------------------
 
@@ -129,13 +130,22 @@ class Core:
         return requests
 
     def _may_start(self, now: float) -> bool:
-        """P4: nothing is started that could outlive the lease."""
         scheduler = self.scheduler
         return (
+            scheduler.visiting < scheduler.workers
+            and self._bytes < BATCH_BYTES
+            and self._in_time(now)
+        )
+
+    def can_start(self, now: float) -> bool:
+        """Whether `start` would find something to do."""
+        return self.scheduler.ready_count > 0 and self._may_start(now)
+
+    def _in_time(self, now: float) -> bool:
+        """P4: nothing is started that could outlive the lease."""
+        return (
             not self.stopping
-            and scheduler.visiting < scheduler.workers
             and self._allowance > 0
-            and self._uncommitted < UNCOMMITTED_BYTES
             and now + self.rules.visit.timeout <= self.deadline
         )
 
@@ -147,6 +157,19 @@ class Core:
             held.has_turn = False
             return False
         address = self._address_of(held.run[0].url)
+        if address is None:
+            self.lookups.append(held)
+            return True
+        return self._address_busy(held, address, now)
+
+    def resolved(self, held: Held, address: str, now: float) -> list[Request]:
+        """The address of a domain in `lookups` is known ('' if there is none)."""
+        if not self._in_time(now):
+            self.scheduler.put_back(held, now)
+            return []
+        return [] if self._address_busy(held, address, now) else self._begin(held, now)
+
+    def _address_busy(self, held: Held, address: str, now: float) -> bool:
         if not address or self._exempt(address):
             return False
         free = self._busy_addresses.get(address, 0.0)
@@ -174,7 +197,8 @@ class Core:
         if not response.request.shared:
             return self._resume(response, now)
         usable = not response.failure and response.status < 500
-        ttl = SHARED_TTL if usable else self.rules.visit.delay
+        ours = response.failure == Failure.STOPPED or response.failure in Failure.OURS
+        ttl = SHARED_TTL if usable else 0.0 if ours else self.rules.visit.delay
         requests: list[Request] = []
         for each in self._shared.answered(response, ttl):
             requests += self._resume(each, now)
@@ -183,8 +207,7 @@ class Core:
     def _resume(self, response: Response, now: float) -> list[Request]:
         visit = response.request.token
         assert isinstance(visit, Visit)
-        request = visit.resume(response)
-        self._learn(visit)
+        request = self._continue(visit, response)
         if request is None:
             self._finish(visit, now)
             return []
@@ -196,12 +219,34 @@ class Core:
             known = self._shared.known(request, now)
             if known is None:
                 return [request] if self._shared.ask(request) else []
-            request = visit.resume(known)
-            self._learn(visit)
+            request = self._continue(visit, known)
         if request is None:
             self._finish(visit, now)
             return []
         return [request]
+
+    def _continue(self, visit: Visit, response: Response) -> Request | None:
+        """What a visit does next. A fault of ours costs one URL, not the engine (S3)."""
+        self._mark(visit)
+        try:
+            request = visit.resume(response)
+        except Exception:
+            request = None
+            self._give_up(visit)
+        self._parsing(0, 0, 0)
+        self._learn(visit)
+        return request
+
+    def _mark(self, visit: Visit) -> None:
+        """If this kills the process, the next one knows which URL it was."""
+        if visit.first is not None:
+            self._parsing(visit.held.id, visit.first.order, visit.first.fp)
+
+    def _give_up(self, visit: Visit) -> None:
+        url = visit.current
+        self._bug(url.url if url is not None else visit.held.name)
+        if url is not None:
+            visit.result.failed.append((url, BUG, 0))
 
     def _finish(self, visit: Visit, now: float) -> None:
         result, held = visit.result, visit.held
@@ -209,17 +254,24 @@ class Core:
             self.stats.visits += 1
             self.ended.append(result)
         self._note(result)
-        if result.page is not None:
-            url = result.page[0]
-            self._parsing(held.id, url.order, url.fp)
-        known = len(self.batch.pages)
-        self.harvest.take(result, self.batch, self.stats, self.to_ms)
-        for page in self.batch.pages[known:]:
-            self._uncommitted += len(page.text_row) + sum(map(len, page.warc))
-        if result.page is not None:
-            self._parsing(0, 0, 0)
+        self._harvest(visit)
         wait = max(held.delay, result.pause) if result.requests else 0.0
         self.scheduler.visited(held, now, result.ended + wait)
+
+    def _harvest(self, visit: Visit) -> None:
+        result, batch = visit.result, self.batch
+        self._mark(visit)
+        done = len(batch.pages)
+        try:
+            self.harvest.take(result, batch, self.stats, self.to_ms)
+        except Exception:
+            self._give_up(visit)
+            del batch.pages[done:]
+            result.page = None
+            self.harvest.take(result, batch, self.stats, self.to_ms)
+        self._parsing(0, 0, 0)
+        for page in batch.pages[done:]:
+            self._bytes += len(page.text_row) + sum(map(len, page.warc))
 
     def _learn(self, visit: Visit) -> None:
         """A longer delay is told at once: a kill in the middle of the visit must not forget it."""
@@ -246,22 +298,27 @@ class Core:
 
     def due(self, now: float) -> bool:
         """Whether the store should be asked now."""
-        since = now - self._asked_at
-        full = len(self.batch.pages) >= BATCH_PAGES or len(self.batch.links) >= BATCH_LINKS
-        if since >= 1.0 or full:
-            return True
-        # With a short delay a second is long: ask earlier when there is nothing to do.
-        patience = min(1.0, max(0.05, self.rules.visit.delay / 10))
-        return since >= patience and self.scheduler.starving(now)
+        batch = self.batch
+        full = len(batch.pages) >= BATCH_PAGES or len(batch.links) >= BATCH_LINKS
+        return full or self._bytes >= BATCH_BYTES // 2 or now >= self.due_at(now)
+
+    def due_at(self, now: float) -> float:
+        """When the store is asked next. With a short delay a second is long: an engine that has
+        nothing to do asks earlier."""
+        if not self.scheduler.starving(now):
+            return self._asked_at + 1.0
+        return self._asked_at + min(1.0, max(0.05, self.rules.visit.delay / 10))
 
     def exchange(self, now: float) -> Exchange:
         """What happened since the last one, and what is needed."""
         self._asked_at = now
         scheduler, batch = self.scheduler, self.batch
+        if self.stopping:
+            scheduler.give_up_all()
         batch.released = scheduler.leaving(self.to_ms)
         batch.stats = self.stats.to_dict()
         self.batch = Batch()
-        self._uncommitted = 0
+        self._bytes = 0
         want = 0 if self.stopping or self._allowance <= 0 else scheduler.wanted(now)
         return Exchange(batch, want, scheduler.thirsty())
 
@@ -274,7 +331,6 @@ class Core:
         if reply.to_ms is not None:
             self.to_ms = reply.to_ms
         self.total_pages = committed.total_pages
-        self.stop_requested = committed.stop
         for ident, count in committed.added.items():
             held = self.scheduler.held.get(ident)
             if held is not None:
@@ -282,27 +338,20 @@ class Core:
         if reply.exclude is not None:
             self.scope = self.harvest.scope = self.scope.excluding(reply.exclude)
         for page in reply.skipped:
-            self._uncount(page)
+            self.stats.uncount(page.outcome, page.status)
         _tally(self.stats.drops, committed.drops)
         _tally(self.stats.outcomes, committed.purged)
         self.scheduler.add(reply.leases, reply.asked, now, self.ms(now))
         self.scheduler.refilled(reply.runs)
         self._allowance = self._share()
-        if self.stopping:
-            self.scheduler.give_up_all()
         self._prune(now)
-
-    def _uncount(self, page: PageRow) -> None:
-        stats = self.stats.to_dict()
-        uncount(stats, page)
-        self.stats = Stats.from_dict(stats)
 
     def _share(self) -> float:
         """How many more visits this engine may start under the page limit, until it asks again."""
         if not self.rules.max_pages:
             return float("inf")
         left = self.rules.max_pages - self.total_pages
-        share = (left + self.rules.engines - 1 - self.rules.engine) // self.rules.engines
+        share = -(-left // self.rules.engines)  # rounded up, or the last pages never come
         return share - self.scheduler.visiting - sum(1 for p in self.batch.pages if p.status)
 
     def _prune(self, now: float) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import sys
 import time
 import uuid
 from pathlib import Path
@@ -27,6 +26,7 @@ from lycosa.frontier import DATABASE
 LOCK = "lycosa.lock"
 SEEDS = "seeds"
 NODE = "node"
+KINDS = ("text", "warc", "visits", SEEDS)
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 
@@ -39,7 +39,18 @@ def check_new(path: Path) -> None:
         )
     if path.exists() and not path.is_dir():
         raise UserError(f"{path} is not a directory: name another one with --data-dir.")
+    _check_free(path)
     _check_writable(path)
+
+
+def _check_free(path: Path) -> None:
+    """Nothing of somebody else's may lie where a crawl writes."""
+    for kind in KINDS:
+        if (path / kind).exists() and (kind != SEEDS or not (path / kind).is_dir()):
+            raise UserError(
+                f"{path} has a '{kind}' already, and this crawl would write there: "
+                "name an empty directory with --data-dir."
+            )
 
 
 def check_old(path: Path) -> None:
@@ -49,6 +60,8 @@ def check_old(path: Path) -> None:
             f"There is no crawl in {path} to resume: name its directory with --data-dir, "
             "or leave --resume out to start one."
         )
+    if (path / DATABASE).stat().st_size == 0:
+        raise UserError(f"{path / DATABASE} is empty: remove it, and start the crawl anew.")
     _check_writable(path)
 
 
@@ -61,6 +74,8 @@ def check_shared(path: Path) -> None:
         )
     if path.exists() and not path.is_dir():
         raise UserError(f"{path} is not a directory: name another one with --data-dir.")
+    if not crawl_of(path):
+        _check_free(path)
     _check_writable(path)
 
 
@@ -78,15 +93,18 @@ def crawl_of(path: Path) -> str:
     return _read_node(path)[1]
 
 
-def join(path: Path, crawl: str) -> str:
-    """Make this the directory of a node of that crawl, if it is not yet; returns its name."""
-    _, known, _ = _read_node(path)
-    if known and known != crawl:
+def check_crawl(path: Path, crawl: str) -> None:
+    """Refuse the directory of a node of another crawl; changes nothing."""
+    if crawl_of(path) not in ("", crawl):
         raise UserError(
             f"{path} holds the output of another crawl: name another directory with --data-dir."
         )
-    name = node_of(path)
-    return name or _write_node(path, crawl)
+
+
+def join(path: Path, crawl: str) -> str:
+    """Make this the directory of a node of that crawl, if it is not yet; returns its name."""
+    check_crawl(path, crawl)
+    return node_of(path) or _write_node(path, crawl)
 
 
 def _read_node(path: Path) -> tuple[str, str, int]:
@@ -162,21 +180,39 @@ def holder_alive(path: Path) -> bool:
     return pid != os.getpid() and pid > 0
 
 
-def copy_seeds(path: Path, sources: list[str]) -> list[str]:
-    """Copy seed files (or standard input) into the crawl, so that a kill loses none of them."""
+def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
+    """Copy seed files into the crawl, each whole or not at all, so that a kill loses none.
+
+    `more` adds to those that are there; else these are of a start that was cut off, and go.
+    """
     folder = path / SEEDS
     folder.mkdir(exist_ok=True)
-    taken = len(list(folder.iterdir()))
-    names = []
-    for number, source in enumerate(sources, start=taken):
-        name = f"{number:04d}"
-        with (folder / name).open("wb") as target:
-            if source == "-":
-                shutil.copyfileobj(sys.stdin.buffer, target)
-            else:
-                with open(source, "rb") as file:
-                    shutil.copyfileobj(file, target)
+    old = [file for file in folder.iterdir() if file.name.isdigit() and len(file.name) == 4]
+    drafts = []
+    for number, source in enumerate(sources, start=len(old) if more else 0):
+        draft = path / f"seeds-{number:04d}.new"  # outside of the folder until it is whole
+        with draft.open("wb") as target, open(source, "rb") as file:
+            shutil.copyfileobj(file, target)
             target.flush()
             os.fsync(target.fileno())
-        names.append(name)
-    return names
+        drafts.append((draft, folder / f"{number:04d}"))
+    if not more:
+        for leftover in old:
+            leftover.unlink()
+    for draft, name in drafts:
+        draft.rename(name)
+
+
+def in_use(path: Path) -> bool:
+    """Whether a lycosa process works in a data directory."""
+    try:
+        fd = os.open(path / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False

@@ -188,7 +188,10 @@ def _zstd_whole(body: bytes) -> bool:
     """Whether the first frame ends within the body: the reader does not tell. Walks its blocks."""
     if not body.startswith(ZSTD_MAGIC):
         return True
-    at = zstandard.frame_header_size(body)
+    try:
+        at = zstandard.frame_header_size(body)
+    except zstandard.ZstdError:
+        return False  # not even its header is whole
     for _ in range(MAX_BLOCKS):
         header = int.from_bytes(body[at : at + 3], "little")
         repeated = header >> 1 & 3 == 1  # one byte stands for the whole block

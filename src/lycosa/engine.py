@@ -11,16 +11,15 @@ unsent.
 from __future__ import annotations
 
 import gc
-import mmap
 import os
 import resource
 import select
 import signal
 import socket
-import struct
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +32,21 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
-from lycosa.core import Core, CoreRules
-from lycosa.dns import Resolver
-from lycosa.errors import DiskFull, Fenced, LycosaError, StoreError, StoreGone
+from lycosa.core import LEASE_MARGIN, Core, CoreRules
+from lycosa.dns import Answer, Resolver, routes_ipv6
+from lycosa.errors import DiskFull, Fenced, LycosaError, StoreGone
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
-from lycosa.frontier import Frontier, StoreRules, open_frontier
+from lycosa.frontier import Frontier, open_frontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
+from lycosa.mark import Mark
 from lycosa.metrics import Stats
 from lycosa.patience import Patience
-from lycosa.poller import Poller
-from lycosa.records import Request
+from lycosa.poller import Poller, Ready
+from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
-from lycosa.scope import Scope, ScopeRules
+from lycosa.scope import Scope
 from lycosa.urls import split
 from lycosa.visit import VisitRules
 
@@ -54,6 +54,8 @@ SEGMENT_BYTES = 1 << 30
 TURN_BUDGET = 0.020  # seconds of a turn spent on responses; the rest waits for the next turn
 SLOW_PAGE = 0.050  # seconds that no page should hold the loop (S3)
 REPORT_EVERY = 1.0
+WARN_EVERY = 10.0
+MAX_UNREAD = 1 << 16  # bytes of reports kept for a supervisor that does not read
 STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
 SHORTAGE_FACTOR = 0.9  # concurrency after the machine ran out of open files
 
@@ -62,25 +64,6 @@ EXIT_DISK_FULL = 5
 EXIT_ORPHAN = 6
 
 log = get_logger("engine")
-MARK = struct.Struct("<qqq")  # domain, order and fingerprint of the page being parsed
-
-
-def store_rules(crawl: CrawlSettings) -> StoreRules:
-    """The part of the settings that the store applies."""
-    return StoreRules(
-        delay_ms=round(crawl.delay * 1000),
-        lease_ms=round(crawl.lease_time * 1000),
-        max_queued_per_domain=crawl.max_queued_per_domain,
-        max_pages_per_domain=crawl.max_pages_per_domain,
-        seeded_only=crawl.seeded_only,
-    )
-
-
-def scope_rules(crawl: CrawlSettings) -> ScopeRules:
-    """The part of the settings that says which URLs we want."""
-    return ScopeRules(
-        max_depth=crawl.max_depth, seeded_only=crawl.seeded_only, exclude=crawl.exclude
-    )
 
 
 class Engine:
@@ -94,9 +77,9 @@ class Engine:
         self.full_workers = self.workers = int(settings["workers"])
         self.poller = Poller()
         self._input = b""
+        self._output = b""
         self._patience = Patience(self.crawl.lease_time)
         self.frontier, self.owner = self._enter()
-        self._mark = self._open_mark()
         self._make_network()
         self._make_archive()
         self._make_core()
@@ -109,6 +92,7 @@ class Engine:
         self._cpu = time.process_time()
         self._visits = 0
         self._commit_began = 0.0
+        self._warned = float("-inf")
 
     def _ms(self, now: float) -> float:
         return now * 1000 + self.to_ms
@@ -117,7 +101,7 @@ class Engine:
 
     def _enter(self) -> tuple[Frontier, int]:
         """Open the store and get a number there, as soon as it can be reached."""
-        rules = store_rules(self.crawl)
+        rules = self.crawl.store_rules()
         while True:
             try:
                 frontier = open_frontier(
@@ -131,7 +115,7 @@ class Engine:
                 self._wait_outside(self._patience.after(error))
 
     def _wait_outside(self, seconds: float) -> None:
-        _write_line({"owner": 0, "idle": True, "stop": False, "stats": Stats().to_dict()})
+        self._write_report({"owner": 0, "stats": Stats().to_dict()})
         if select.select([0], [], [], seconds)[0]:
             data = os.read(0, 4096)
             if not data:
@@ -139,20 +123,10 @@ class Engine:
             if b"stop\n" in data:
                 raise SystemExit(0)
 
-    def _open_mark(self) -> mmap.mmap:
-        """Survives a crash: the supervisor reads which page was being parsed (S3)."""
-        path = self.root / f"engine-{self.settings['engine']}.page"
-        path.write_bytes(bytes(MARK.size))
-        with path.open("r+b") as file:
-            return mmap.mmap(file.fileno(), MARK.size)
-
-    def _parsing(self, domain_id: int, order: int, fp: int) -> None:
-        MARK.pack_into(self._mark, 0, domain_id, order, fp)
-
     def _make_network(self) -> None:
         node = self.settings
         servers = node["nameservers"] or None
-        self.resolver = Resolver(self.poller, servers, now=engine_now)
+        self.resolver = Resolver(self.poller, servers, now=engine_now, ipv6=routes_ipv6())
         self.fetcher = Fetcher(
             self.poller,
             self.resolver,
@@ -193,7 +167,7 @@ class Engine:
 
     def _make_core(self) -> None:
         crawl, node = self.crawl, self.settings
-        scope = Scope(scope_rules(crawl))
+        scope = Scope(crawl.scope_rules())
         visit = VisitRules(crawl.delay, crawl.visit_timeout, sitemaps=crawl.sitemaps)
         harvest = HarvestRules(
             obey_nofollow=not crawl.ignore_nofollow,
@@ -207,8 +181,7 @@ class Engine:
             crawl.ip_delay,
             node["max_pages"],
             node["engines"],
-            node["engine"],
-            margin=min(5.0, crawl.lease_time / 10),
+            margin=min(LEASE_MARGIN, crawl.lease_time / 10),
         )
         self.core = Core(
             rules,
@@ -218,12 +191,22 @@ class Engine:
             self.to_ms,
             address_of=self._address_of,
             exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
-            parsing=self._parsing,
+            parsing=Mark(self.root, node["engine"]).set,
+            bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
 
-    def _address_of(self, url: str) -> str:
+    def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)
-        return answer.addresses[0] if answer and answer.addresses else ""
+        return None if answer is None else _first(answer)
+
+    def _look_up(self) -> None:
+        """Find the addresses that the core waits for."""
+        lookups, self.core.lookups = self.core.lookups, []
+        for held in lookups:
+            self.resolver.resolve(split(held.run[0].url).host, partial(self._resolved, held))
+
+    def _resolved(self, held: Held, answer: Answer) -> None:
+        self._send(self.core.resolved(held, _first(answer), engine_now()))
 
     # -- the loop -----------------------------------------------------------------------------
 
@@ -232,6 +215,7 @@ class Engine:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor hears it and says stop
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.set_blocking(0, False)
+        os.set_blocking(1, False)
         self.poller.watch(0, True, False, self._hear)
         gc.collect()
         gc.freeze()
@@ -243,28 +227,45 @@ class Engine:
     def _turn(self) -> None:
         ready = self.poller.poll(self._timeout(engine_now()))
         now = engine_now()
-        if self.core.deadline and now > self.core.deadline and self.fetcher.in_flight:
-            log.warning("the lease ran out: all fetches are cut off", engine=self.owner)
-            self.fetcher.cancel_all()
-        self.poller.serve(ready)
+        self._serve(ready)
         self.resolver.turn()
         self.fetcher.turn(engine_now())
         self._responses(engine_now())
-        self._send(self.core.start(engine_now()))
         self._write_ledger()
+        self._send(self.core.start(engine_now()))
+        self._look_up()
         self._exchange(engine_now())
         self._report(engine_now())
         took = (engine_now() - now) * 1000
         self.core.stats.loop_max_ms = max(self.core.stats.loop_max_ms, took)
+
+    def _serve(self, ready: list[Ready]) -> None:
+        """P4: the lease is looked at before every socket, for a process may be stopped anywhere."""
+        for each in ready:
+            if self._lapsed():
+                return
+            self.poller.serve((each,))
+        self._lapsed()
+
+    def _lapsed(self) -> bool:
+        """Whether the lease ran out; then nothing of ours is on the wire any more."""
+        if not self.core.deadline or engine_now() <= self.core.deadline:
+            return False
+        if self.fetcher.in_flight:
+            log.warning("the lease ran out: all fetches are cut off", engine=self.owner)
+            self.fetcher.cancel_all()
+        return True
 
     def _timeout(self, now: float) -> float:
         """How long nothing can happen by itself."""
         if self.fetcher.finished:
             return 0.0
         scheduler = self.core.scheduler
-        if scheduler.ready_count and scheduler.visiting < self.workers:
-            return 0.01  # a turn starts a bounded number of visits
-        times = [self._reported + REPORT_EVERY - now, 1.0 if self.store.busy else 0.05]
+        if self.core.can_start(now):
+            return 0.0  # a turn starts a bounded number of visits
+        times = [self._reported + REPORT_EVERY - now]
+        if not self.store.busy:
+            times.append(0.05 if self._stop_at else self.core.due_at(now) - now)
         times += [t for t in (self.fetcher.timeout(), self.resolver.timeout()) if t is not None]
         waiting = scheduler.next_time()
         if waiting is not None:
@@ -276,8 +277,8 @@ class Engine:
         end = now + TURN_BUDGET
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
-            if response.failure == "local":
-                self._shortage()
+            if response.failure in Failure.OURS:
+                self._shortage(response.failure)
             before = engine_now()
             self._send(self.core.answer(response, before))
             after = engine_now()
@@ -302,7 +303,11 @@ class Engine:
             core.started.clear()
             core.learnt.clear()
         for request in requests:
-            self.fetcher.start(request)
+            if self._lapsed():
+                unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
+                self.fetcher.finished.append(unsent)
+            else:
+                self.fetcher.start(request)
 
     def _note_delay(self, held: Held, wait: float) -> bool:
         """Tell the ledger how long a domain will be left alone, if it is not the usual delay."""
@@ -324,9 +329,12 @@ class Engine:
         if learnt:
             self.ledger.started(())  # now: a kill must not forget it
 
-    def _shortage(self) -> None:
-        """Out of open files: not the host's fault. Fewer fetches at once."""
+    def _shortage(self, failure: str) -> None:
+        """Not the host's fault. Out of open files: fewer fetches at once."""
         stats = self.core.stats
+        if failure == Failure.NAMESERVER:
+            self._warn("no name server can be reached: see 'lycosa check'")
+            return
         stats.local_shortage += 1
         if not stats.short_of_files or self.core.scheduler.visiting < self.workers:
             self.workers = max(10, int(self.workers * SHORTAGE_FACTOR))
@@ -370,12 +378,17 @@ class Engine:
             self._end(EXIT_FENCED, str(error))
         elif isinstance(error, DiskFull):
             self._end(EXIT_DISK_FULL, str(error))
-        elif isinstance(error, StoreGone) or (
-            isinstance(error, StoreError) and self._under_way[0].batch.number
-        ):
+        elif isinstance(error, StoreGone):
             self._failed = (*self._under_way, now + self._patience.after(error))
         else:
             raise error
+
+    def _warn(self, text: str) -> None:
+        """Say it, but not more often than every ten seconds."""
+        now = engine_now()
+        if now - self._warned >= WARN_EVERY:
+            self._warned = now
+            log.warning(text, engine=self.owner)
 
     def _try_again(self, now: float) -> None:
         if self._failed is not None and now >= self._failed[2]:
@@ -431,14 +444,19 @@ class Engine:
         stats.uncommitted = len(self.core.batch.pages)
         stats.rss_mb = _rss_mb()
         self._recover()
-        line = {
-            "owner": self.owner,
-            "idle": self.core.idle and not self.store.busy,
-            "stop": self.core.stop_requested,
-            "stats": stats.to_dict(),
-        }
-        _write_line(line)
+        self._write_report({"owner": self.owner, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
+
+    def _write_report(self, report: dict[str, Any]) -> None:
+        """Never waits for the supervisor: what does not fit now goes out with a later report."""
+        if len(self._output) < MAX_UNREAD:
+            self._output += orjson.dumps(report) + b"\n"
+        try:
+            self._output = self._output[os.write(1, self._output) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            os._exit(EXIT_ORPHAN)
 
     def _recover(self) -> None:
         """After a shortage concurrency comes back slowly."""
@@ -448,13 +466,8 @@ class Engine:
             self.core.stats.short_of_files = self.workers < self.full_workers
 
 
-def _write_line(value: dict[str, Any]) -> None:
-    try:
-        os.write(1, orjson.dumps(value) + b"\n")
-    except BlockingIOError:
-        pass  # the supervisor is slow: the next report says it all
-    except BrokenPipeError:
-        os._exit(EXIT_ORPHAN)
+def _first(answer: Answer) -> str:
+    return answer.addresses[0] if answer.addresses else ""
 
 
 def _rss_mb() -> float:

@@ -3,7 +3,7 @@
     LycosaError
     ├── UserError        the operator's: one sentence that says what to do, exit code 2
     ├── StoreError       the frontier's: a dead or damaged database
-    │   ├── StoreGone    it can't be reached or is busy: keep everything, try again
+    │   ├── StoreGone    it can't be reached or is locked now: try again
     │   ├── Fenced       another process declared this engine dead: drop everything held
     │   └── DiskFull     no space left: stop cleanly, exit code 1, nothing lost
     └── Bug              ours: an invariant that does not hold
@@ -25,7 +25,7 @@ class StoreError(LycosaError):
 
 
 class StoreGone(StoreError):
-    """The database can't be reached for now; whether the last commit counts is not known."""
+    """The database is locked or out of reach for now; the same call may succeed later."""
 
 
 class Fenced(StoreError):

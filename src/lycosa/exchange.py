@@ -14,9 +14,13 @@ from typing import Any, Protocol
 
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
+from lycosa.errors import StoreGone
 from lycosa.frontier import Batch, Committed, Frontier
-from lycosa.records import Lease, PageRow, QueuedUrl
-from lycosa.visit import FOUND
+from lycosa.log import get_logger
+from lycosa.metrics import Stats
+from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
+
+log = get_logger("exchange")
 
 
 @dataclass(slots=True)
@@ -83,14 +87,21 @@ class Exchanger:
             else:
                 self._commit(exchange, reply, closing)
             self._hear(reply)
-            reply.asked = exchange.want
-            if exchange.want:
-                reply.leases = self.frontier.lease(self.owner, exchange.want)
-            if exchange.thirsty:
-                reply.runs = self.frontier.refill(exchange.thirsty)
+            self._supply(exchange, reply)
         except Exception as error:  # crosses to the loop's thread
             reply.error = error
         return reply
+
+    def _supply(self, exchange: Exchange, reply: Reply) -> None:
+        """New domains and URLs. Without them, what was committed still counts: ask again later."""
+        try:
+            if exchange.want:
+                reply.leases = self.frontier.lease(self.owner, exchange.want)
+                reply.asked = exchange.want
+            if exchange.thirsty:
+                reply.runs = self.frontier.refill(exchange.thirsty)
+        except StoreGone as error:
+            log.warning("the store gives no new work, asking again", error=str(error))
 
     def _renewed_lately(self, reply: Reply) -> bool:
         """The lease then counts from its last renewal."""
@@ -101,16 +112,15 @@ class Exchanger:
 
     def _hear(self, reply: Reply) -> None:
         if reply.committed and reply.committed.rules_version != self._rules_version:
-            self._rules_version = reply.committed.rules_version
             reply.exclude = tuple(self.frontier.exclusions())
+            self._rules_version = reply.committed.rules_version
 
     def _commit(self, exchange: Exchange, reply: Reply, closing: bool) -> None:
         """A batch with a number was written before: its commit failed and is tried again (F5)."""
         batch = exchange.batch
         if not batch.number:
             batch.pages, exchange.skipped = self._unsettled(batch.pages)
-            for page in exchange.skipped:
-                uncount(batch.stats, page)
+            _uncount(batch.stats, exchange.skipped)
             self._write(batch.pages)
             batch.segments = [
                 (state.kind, state.id, state.length, state.closed)
@@ -165,11 +175,13 @@ class Exchanger:
                 yield from writer.sync(closing)
 
 
-def uncount(stats: dict[str, Any], page: PageRow) -> None:
-    """Take a page back out of the counters of an engine."""
-    stats["outcomes"][page.outcome] -= 1
-    stats["ok"] -= page.outcome == "ok"
-    stats["pages"] -= page.status > 0
+def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:
+    """Take pages back out of the counters that go with the batch."""
+    if skipped:
+        counted = Stats.from_dict(stats)
+        for page in skipped:
+            counted.uncount(page.outcome, page.status)
+        stats.update(counted.to_dict())
 
 
 class StoreThread:

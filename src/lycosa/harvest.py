@@ -26,6 +26,8 @@ from lycosa.visit import Result
 
 TITLE_CHARS = 300  # of a title in the pages table; the text row has all of it
 TYPE_CHARS = 100
+GZIP_MAGIC = b"\x1f\x8b"
+SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
@@ -50,17 +52,11 @@ class SentLinks:
         self._mask = slots - 1
         self._slots = array("q", bytes(8 * slots))
 
-    def first_time(self, fp: int) -> bool:
-        """Whether it was not sent lately; from now on it was."""
-        at = fp & self._mask
-        if self._slots[at] == fp:
-            return False
-        self._slots[at] = fp
-        return True
+    def __contains__(self, fp: int) -> bool:
+        return self._slots[fp & self._mask] == fp
 
-    def clear(self) -> None:
-        """What was sent is lost: everything may have to be sent again."""
-        self._slots = array("q", bytes(8 * (self._mask + 1)))
+    def add(self, fp: int) -> None:
+        self._slots[fp & self._mask] = fp
 
 
 class Harvest:
@@ -145,11 +141,12 @@ class Harvest:
         row.content_type = response.header(b"content-type")[:TYPE_CHARS]
         row.wire_bytes = len(response.body)
         stats.bytes += row.wire_bytes
-        self._keep_warc(row, response)
         if response.truncated == Truncated.TYPE:
             row.outcome = "not-text"
         elif row.outcome == "ok":
             self._content(held, url, response, row, batch, stats)
+        if row.outcome != "noindex":
+            self._keep_warc(row, response)
         self._count_page(held, status, stats, row.outcome)
         stats.ok += row.outcome == "ok"
         batch.pages.append(row)
@@ -175,12 +172,13 @@ class Harvest:
             return
         if url.flags & Flag.SITEMAP:
             row.outcome = "sitemap"
-            self._links(held, sitemaps.parse(body).urls, url.url, 0, batch, stats)
+            self._sitemap(held, url, body, batch, stats)
             return
         parsed = parse(
             body, response.header(b"content-type"), obey_nofollow=self.rules.obey_nofollow
         )
-        _obey_header(parsed, response.header(b"x-robots-tag"))
+        for header in response.headers(b"x-robots-tag"):
+            _obey_header(parsed, header)
         row.title = parsed.title[:TITLE_CHARS]
         if parsed.noindex:
             row.outcome = "noindex"
@@ -191,6 +189,18 @@ class Harvest:
             self._links(held, parsed.links, base or url.url, url.depth + 1, batch, stats)
         if parsed.links_dropped:
             _count(stats.drops, "links-per-page", parsed.links_dropped)
+
+    def _sitemap(self, held: Held, url: QueuedUrl, body: bytes, batch: Batch, stats: Stats) -> None:
+        """The URLs of a sitemap; an index gives more sitemaps. It speaks for its own site only."""
+        if body.startswith(GZIP_MAGIC):
+            body, _, _ = decode(body, "gzip", self.rules.max_decoded)
+        found = sitemaps.parse(body, SITEMAP_URLS)
+        own = [each for each in found.urls if domain_of(host_of(each)) == held.name]
+        if found.kind == "index":
+            for each in own:
+                self._found(held, each, url.depth, int(Flag.SITEMAP), batch, stats)
+        else:
+            self._links(held, own, url.url, url.depth + 1, batch, stats)
 
     def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow) -> None:
         row.text_chars = len(parsed.text)
@@ -220,9 +230,11 @@ class Harvest:
         stats: Stats,
     ) -> None:
         """The links of a page that are in scope and were not sent to the store lately."""
-        first_time, links, refuses = self.sent.first_time, batch.links, self.scope.refuses
+        sent, links, refuses = self.sent, batch.links, self.scope.refuses
         own, full = held.id, self._full(held)
         for ident, fp, url, domain in self._resolver.resolve(hrefs, base):
+            if fp in sent:
+                continue
             inside = ident == own
             # Whether another domain is seeded, only the store knows.
             reason = refuses(url, host_of(url), domain, depth, held.seeded or not inside)
@@ -230,7 +242,8 @@ class Harvest:
                 reason = full
             if reason:
                 _count(stats.drops, reason, 1)
-            elif first_time(fp):
+            else:
+                sent.add(fp)
                 links.append((ident, fp, url, depth, domain, 0))
 
     def _full(self, held: Held) -> str:
@@ -260,8 +273,6 @@ def _row(held: Held, url: QueuedUrl, now_ms: int, status: int, outcome: str) -> 
 
 def _obey_header(parsed: Parsed, header: str) -> None:
     """X-Robots-Tag says what <meta name=robots> says; a rule for another agent is not for us."""
-    if not header:
-        return
     for part in header.lower().split(","):
         agent, colon, rule = part.rpartition(":")
         if colon and agent.strip() != "lycosa":

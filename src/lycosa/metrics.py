@@ -55,6 +55,12 @@ class Stats:
         values["outcomes"], values["drops"] = dict(self.outcomes), dict(self.drops)
         return values
 
+    def uncount(self, outcome: str, status: int) -> None:
+        """Take back a page that was not recorded after all."""
+        self.outcomes[outcome] -= 1
+        self.ok -= outcome == "ok"
+        self.pages -= status > 0
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Stats:
         """Ignores what it does not know: the other side may be another version."""

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -21,15 +22,27 @@ import orjson
 from lycosa import datadir, opening, upkeep
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
-from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED, store_rules
-from lycosa.frontier import Frontier, check_server, is_server, open_frontier
+from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED
+from lycosa.errors import StoreError, UserError
+from lycosa.frontier import (
+    DATABASE,
+    Frontier,
+    check_server,
+    is_server,
+    open_frontier,
+    open_reader,
+)
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
 from lycosa.patience import Away
 from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
+from lycosa.worker import Worker
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
+COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
+COUNT_LIMIT = 1_000_000
 SILENT_SECONDS = 60.0  # an engine that says nothing for so long hangs
 QUICK_DEATH = 10.0  # seconds; so many in a row, and the fault is ours, not a page's
 QUICK_DEATHS = 5
@@ -55,25 +68,10 @@ def run_crawl(
         lock = datadir.lock(node.data_dir)
         try:
             check(node.data_dir)
-            frontier, name = opening.open_frontier(crawl, node, resume)
-            opening.take_seeds(frontier, node.data_dir, sources)
+            frontier, name = opening.open_frontier(crawl, node, sources, resume)
             return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)
-
-
-@dataclass(slots=True)
-class Worker:
-    """One engine process as the supervisor sees it."""
-
-    index: int
-    process: subprocess.Popen[bytes]
-    started: float
-    heard: float
-    owner: int = 0
-    buffer: bytes = b""
-    stats: Stats = field(default_factory=lambda: Stats(engines=1))
-    asked_to_stop: bool = False
 
 
 class Supervisor:
@@ -114,7 +112,10 @@ class Supervisor:
         self.before = self.stored_pages
         self.backlog = (0, 0)
         self.loader = Loader(node.data_dir, self._connect, name)
+        self._database = None if is_server(node.store) else node.data_dir / DATABASE
+        self._identity = _identity(self._database)
         self._signals = 0
+        self._active = (float("-inf"), 0)  # when they were counted, domains with something left
         self._logged = self._checked = engine_now()
         self.per_engine = opening.fitting_workers(node)
 
@@ -122,7 +123,7 @@ class Supervisor:
         return open_frontier(
             self.node.store,
             self.node.data_dir,
-            store_rules(self.crawl),
+            self.crawl.store_rules(),
             self.frontier.now_ms,
             name="lycosa seeds",
         )
@@ -132,7 +133,7 @@ class Supervisor:
     def run(self) -> int:
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        previous = {s: signal.signal(s, self._signal) for s in (signal.SIGINT, signal.SIGTERM)}
+        previous = {s: signal.signal(s, self._signal) for s in STOP_SIGNALS}
         self.selector.register(read, selectors.EVENT_READ)
         try:
             self._seed()
@@ -179,15 +180,19 @@ class Supervisor:
         self._signals += 1
 
     def _heed_signals(self) -> None:
+        if self._signals:
+            self.stop("asked to stop: finishing what is in flight")
         if self._signals >= 2:
             self._kill_all()
-        elif self._signals:
-            self.stop("asked to stop: finishing what is in flight")
 
     def _check(self, now: float) -> None:
         """What may end the run, and engines that hang."""
         if self.loader.error is not None and not self.stopping:
             self._fail(f"Loading the seeds failed: {self.loader.error}")
+        if not self._same_database():
+            self._fail(f"{self.node.data_dir} was moved or deleted: nothing more can be kept.")
+            self._kill_all()
+            return
         if self.stopping:
             if now - self.stopping > STOP_SECONDS:
                 self._kill_all()
@@ -197,7 +202,7 @@ class Supervisor:
         else:
             self.away.ask(self._check_store, None)
         for worker in self.workers.values():
-            if now - worker.heard > SILENT_SECONDS and _runs(worker.process.pid):
+            if now - worker.heard > SILENT_SECONDS and worker.awake():
                 log.warning("an engine hangs and is replaced", engine=worker.index)
                 worker.process.kill()
 
@@ -213,7 +218,31 @@ class Supervisor:
         if self.unrescued:
             upkeep.rescue(self.frontier, self.node.data_dir, self.unrescued)
             self.unrescued.clear()
-        self.frontier.rescue()
+        self._replace_expired()
+
+    def _replace_expired(self) -> None:
+        """Leases that ran out. An engine of ours must not wake up again: it is killed now, and
+        rescued when it has ended. Those of other nodes we only know by their leases."""
+        expired = set(self.frontier.expired())
+        if not expired:
+            return
+        owners = {worker.owner for worker in self.workers.values()}
+        for worker in self.workers.values():
+            if worker.owner in expired:
+                log.warning("an engine slept through its lease", engine=worker.index)
+                worker.process.kill()
+        ours = set(self.frontier.living(self.name)) & expired - owners
+        if ours and all(owners):  # each has told its number
+            upkeep.rescue(self.frontier, self.node.data_dir, ours)
+        if expired - owners - ours:
+            self.frontier.rescue()
+
+    def _same_database(self) -> bool:
+        """Whether the directory still holds the file that we write to."""
+        try:
+            return self._identity == _identity(self._database)
+        except OSError:
+            return False
 
     def stop(self, why: str) -> None:
         """Ask all engines to finish, commit and end."""
@@ -223,7 +252,7 @@ class Supervisor:
         if why:
             self._say(why)
         for worker in self.workers.values():
-            _tell(worker, b"stop\n")
+            worker.tell(b"stop\n")
 
     def _fail(self, why: str) -> None:
         self.failure = why
@@ -245,12 +274,13 @@ class Supervisor:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         self.selector.register(process.stdout.fileno(), selectors.EVENT_READ, worker)
-        _tell(worker, orjson.dumps(self._engine_settings(index)) + b"\n")
+        worker.tell(orjson.dumps(self._engine_settings(index)) + b"\n")
 
     def _engine_settings(self, index: int) -> dict[str, Any]:
         node = self.node
         return {
-            "crawl": self.crawl.to_json(),
+            # Exclusions may be many: engines read them from the store.
+            "crawl": {**self.crawl.to_json(), "exclude": []},
             "data_dir": str(node.data_dir.resolve()),
             "store": node.store,
             "node": self.name,
@@ -279,12 +309,7 @@ class Supervisor:
         if not data:
             self.selector.unregister(worker.process.stdout.fileno())
             return
-        *lines, worker.buffer = (worker.buffer + data).split(b"\n")
-        for each in lines:
-            report = orjson.loads(each)
-            worker.owner = report["owner"]
-            worker.stats = Stats.from_dict(report["stats"])
-            worker.heard = engine_now()
+        worker.hear(data)
 
     def _reap(self, now: float) -> None:
         for worker in list(self.workers.values()):
@@ -297,7 +322,7 @@ class Supervisor:
 
     def _forget(self, worker: Worker) -> None:
         del self.workers[worker.index]
-        self.past = Stats.merge([self.past, _counters(worker.stats)])
+        self.past = Stats.merge([self.past, worker.counters()])
         assert worker.process.stdout is not None and worker.process.stdin is not None
         try:
             self.selector.unregister(worker.process.stdout.fileno())
@@ -330,11 +355,12 @@ class Supervisor:
             self._spawn(worker.index)
 
     def _rescue(self, worker: Worker, code: int) -> tuple[bool, int]:
-        """Note the page that an engine died of, if it did; take back what it held."""
+        """Note the page that an engine died of, if it did; take back what it held, also under a
+        number that it never had time to tell."""
         root = self.node.data_dir
         poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, root, worker.index)
         alive = {each.owner for each in self.workers.values()}
-        if all(alive):  # each has told its number
+        if all(alive):
             self.unrescued |= set(self.frontier.living(self.name)) - alive
         rescued = upkeep.rescue(self.frontier, root, self.unrescued)
         self.unrescued.clear()
@@ -357,7 +383,7 @@ class Supervisor:
         stats.loading_seeds = not self.loader.done.is_set()
         stats.engines = max(1, len(living))
         self.backlog = self.away.ask(self.frontier.backlog, self.backlog)
-        queued, domains = self.backlog
+        queued, domains = self.backlog[0], self._count_active(now)
         stats.queued, stats.domains = queued, domains
         self.rates.add(now, stats)
         return Snapshot(
@@ -381,6 +407,13 @@ class Supervisor:
             stopping=bool(self.stopping),
         )
 
+    def _count_active(self, now: float) -> int:
+        if now - self._active[0] > COUNT_EVERY:
+            known = self._active[1]
+            counted = self.away.ask(lambda: self.frontier.active_domains(COUNT_LIMIT), known)
+            self._active = (now, counted)
+        return self._active[1]
+
     def _show(self) -> None:
         now = engine_now()
         interval = 0.5 if self.live else self.node.log_interval
@@ -397,14 +430,28 @@ class Supervisor:
             self.screen.clear()
         log.info(text)
 
+    def _whole_crawl(self, run: Snapshot) -> Snapshot:
+        """With the counts of all runs, as `lycosa status` tells them."""
+        try:
+            with closing(open_reader(self.node.data_dir, self.node.store)) as reader:
+                total = reader.status()
+        except (UserError, StoreError):  # the store is away: what we heard last counts
+            run.pages = max(run.pages, self.stored_pages)
+            return run
+        run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
+        run.outcomes = total["outcomes"]
+        return run
+
     def _end(self) -> int:
         """Say what was kept and where."""
         if self.live:
             self.screen.clear()
+        if not self._same_database():
+            print(f"lycosa: {self.failure}", file=sys.stderr)
+            return self.exit_code
         if self.finished:
             self.away.ask(lambda: self.frontier.put_settings({"finished": 1}), None)
-        snapshot = self.snapshot()
-        snapshot.pages, _ = self.away.ask(self.frontier.totals, (self.stored_pages, False))
+        snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
         store = f" --store {redact(self.node.store)}" if is_server(self.node.store) else ""
         hint = f"lycosa crawl --resume --data-dir {directory}{store}"
@@ -416,42 +463,13 @@ class Supervisor:
         return self.exit_code
 
 
+def _identity(path: Path | None) -> tuple[int, int]:
+    if path is None:
+        return 0, 0
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 def _nameservers(node: NodeSettings) -> Iterator[str]:
     for host, port in node.nameservers:
         yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _counters(stats: Stats) -> Stats:
-    """What stays of an engine that ended: its counts, not its gauges."""
-    kept = Stats(engines=0)
-    for name in (
-        "pages",
-        "ok",
-        "bytes",
-        "requests",
-        "visits",
-        "robots_fetched",
-        "local_shortage",
-        "slow_pages",
-    ):
-        setattr(kept, name, getattr(stats, name))
-    kept.outcomes, kept.drops = stats.outcomes, stats.drops
-    return kept
-
-
-def _tell(worker: Worker, words: bytes) -> None:
-    assert worker.process.stdin is not None
-    try:
-        worker.process.stdin.write(words)
-        worker.process.stdin.flush()
-    except (BrokenPipeError, ValueError):
-        pass  # it ended: the next turn notices
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is not stopped by a signal (somebody may be looking at it)."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "Tt"
-    except OSError:
-        return False

@@ -5,12 +5,15 @@ Checks everything that a user can have got wrong before it writes anything.
 
 from __future__ import annotations
 
+import os
 import resource
+import shutil
+import stat
 import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +21,19 @@ import orjson
 
 from lycosa import datadir, upkeep
 from lycosa.clock import engine_now, wall_now
-from lycosa.config import SETTINGS_KEY, CrawlSettings, NodeSettings
-from lycosa.engine import store_rules
+from lycosa.config import (
+    SETTINGS_KEY,
+    CrawlSettings,
+    NodeSettings,
+    node_json,
+    node_key,
+    stored_settings,
+)
 from lycosa.errors import UserError
 from lycosa.frontier import DATABASE, Frontier, is_server
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
-from lycosa.seeding import any_good
+from lycosa.seeding import any_good, check_whole
 
 if TYPE_CHECKING:
     from lycosa.frontier.postgres import PostgresFrontier
@@ -37,37 +46,58 @@ log = get_logger("node")
 
 @contextmanager
 def spooled(seeds: list[str]) -> Iterator[list[str]]:
-    """Standard input is read once, so it becomes a file."""
-    if "-" not in seeds:
-        yield seeds
-        return
+    """What can be read once only (standard input, a pipe) becomes a file."""
+    with ExitStack() as files:
+        yield [each if _rereadable(each) else files.enter_context(_spool(each)) for each in seeds]
+
+
+def _rereadable(source: str) -> bool:
+    return source != "-" and (os.path.isfile(source) or not os.path.exists(source))
+
+
+@contextmanager
+def _spool(source: str) -> Iterator[str]:
+    if source != "-" and not stat.S_ISFIFO(os.stat(source).st_mode):
+        raise UserError(f"{source} is no file: name a file of domains or URLs, or - for a pipe.")
     with tempfile.NamedTemporaryFile(prefix="lycosa-seeds-") as file:
-        while chunk := sys.stdin.buffer.read(1 << 20):
-            file.write(chunk)
+        with ExitStack() as opened:
+            stream = sys.stdin.buffer if source == "-" else opened.enter_context(open(source, "rb"))
+            shutil.copyfileobj(stream, file)
         file.flush()
-        yield [file.name if each == "-" else each for each in seeds]
+        yield file.name
 
 
 def check_seeds(seeds: list[str]) -> None:
-    if seeds and not any(any_good(each) for each in seeds):
-        raise UserError(
-            f"{', '.join(seeds)}: no line is a domain or URL; "
-            "give one domain (example.com) or URL per line."
-        )
+    """Every file must have something to offer: a wrong file is a mistake, not a detail."""
+    for each in seeds:
+        check_whole(each)
+        if not any_good(each):
+            raise UserError(
+                f"{each}: no line is a domain or URL; "
+                "give one domain (example.com) or URL per line."
+            )
 
 
-def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> tuple[Frontier, str]:
+def open_frontier(
+    crawl: CrawlSettings, node: NodeSettings, sources: list[str], resume: bool
+) -> tuple[Frontier, str]:
     """The frontier of a new crawl, or of an old one with everything that died in it rescued; and
-    the name of this node, '' where there is only one."""
+    the name of this node, '' where there is only one.
+
+    Seeds are copied before there is a database that could claim to have them.
+    """
     if is_server(node.store):
-        return _open_server(crawl, node, resume)
+        return _open_server(crawl, node, sources, resume)
+    datadir.copy_seeds(node.data_dir, sources, more=resume)
     return _open_file(crawl, node, resume), ""
 
 
-def _open_server(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> tuple[Frontier, str]:
+def _open_server(
+    crawl: CrawlSettings, node: NodeSettings, sources: list[str], resume: bool
+) -> tuple[Frontier, str]:
     from lycosa.frontier.postgres import PostgresFrontier
 
-    rules = store_rules(crawl)
+    rules, root = crawl.store_rules(), node.data_dir
     frontier = PostgresFrontier(node.store, rules, create=True, name="lycosa supervisor")
     stored = frontier.setting(SETTINGS_KEY)
     if resume and stored is None:
@@ -75,34 +105,40 @@ def _open_server(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> tupl
             f"There is no crawl in the database {frontier.where} to resume or join: leave --resume "
             "out to start one."
         )
-    if not resume and not _begin(frontier, crawl):
+    if resume:
+        name = datadir.join(root, frontier.setting("crawl_id") or "-")
+        _agree(frontier, name, crawl)
+        datadir.copy_seeds(root, sources, more=True)
+    else:
+        name = _begin(frontier, root, crawl, sources, stored is not None)
+    _take_over(frontier, root, name)
+    loading = {"seeds_loaded": 0, "finished": 0} if sources else {}
+    frontier.put_settings({node_key(name): orjson.dumps(node_json(node)).decode(), **loading})
+    return frontier, name
+
+
+def _begin(
+    frontier: PostgresFrontier, root: Path, crawl: CrawlSettings, sources: list[str], held: bool
+) -> str:
+    """A new crawl, with this directory as its first node's; returns the name of that node."""
+    ident = uuid.uuid4().hex
+    if not held:
+        datadir.check_crawl(root, ident)
+        datadir.copy_seeds(root, sources, more=False)
+    settings = {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "rules_version": 1}
+    if held or not frontier.begin(ident, settings):
         raise UserError(
             f"The database {frontier.where} holds a crawl already: join it or go on with it by "
             "--resume, or name another database with --store."
         )
-    name = datadir.join(node.data_dir, frontier.setting("crawl_id") or "-")
-    if stored is not None:
-        _agree(frontier, name, crawl, CrawlSettings.from_json(orjson.loads(stored)))
-    rescued = upkeep.rescue(frontier, node.data_dir, frontier.living(name))
-    upkeep.tidy(frontier, node.data_dir)
-    if rescued:
-        log.info("took over what an earlier run held", domains=rescued)
-    return frontier, name
+    frontier.put_exclusions(crawl.exclude)
+    return datadir.join(root, ident)
 
 
-def _begin(frontier: PostgresFrontier, crawl: CrawlSettings) -> bool:
-    settings = {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "rules_version": 1}
-    begun = frontier.begin(uuid.uuid4().hex, settings)
-    if begun:
-        frontier.put_exclusions(crawl.exclude)
-    return begun
-
-
-def _agree(
-    frontier: PostgresFrontier, name: str, crawl: CrawlSettings, stored: CrawlSettings
-) -> None:
+def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings) -> None:
     """All nodes of a crawl work by the same settings; who is alone may change them."""
-    difference = crawl.difference(stored)
+    stored = stored_settings({SETTINGS_KEY: frontier.setting(SETTINGS_KEY)})
+    difference = crawl.difference(stored) if stored is not None else []
     if frontier.others(name):
         if difference:
             raise UserError(
@@ -110,25 +146,46 @@ def _agree(
                 f"crawl first: {'; '.join(difference)}."
             )
         return
+    _tell_changes(frontier, crawl)
     frontier.put_settings({SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0})
     frontier.put_exclusions(crawl.exclude)
+
+
+def _take_over(frontier: Frontier, root: Path, name: str) -> None:
+    """Whoever has the lock of the directory knows that no earlier engine of it lives."""
+    rescued = upkeep.rescue(frontier, root, frontier.everyone(name), starting=True)
+    if rescued:
+        log.info("took over what an earlier run held", domains=rescued)
 
 
 def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> SqliteFrontier:
     path = node.data_dir / DATABASE
     if not resume:
         create(path, crawl)
-    frontier = SqliteFrontier(path, store_rules(crawl), wall_now)
+    frontier = SqliteFrontier(path, crawl.store_rules(), wall_now)
     # The wall clock may have been set back since: the store's time counts, and while we run
     # nothing but the clock that never jumps does.
     to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
     frontier.now_ms = lambda: int(engine_now() * 1000 + to_ms)
-    rescued = upkeep.rescue(frontier, node.data_dir, frontier.living())
-    if rescued:
-        log.info("took over what an earlier run held", domains=rescued)
-    frontier.put_settings({SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0})
+    _take_over(frontier, node.data_dir, "")
     frontier.put_exclusions(crawl.exclude)
+    if resume:
+        _tell_changes(frontier, crawl)
+    frontier.put_settings(
+        {
+            SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
+            node_key(): orjson.dumps(node_json(node)).decode(),
+            "stop": 0,
+            "seeds_loaded": 0,
+        }
+    )
     return frontier
+
+
+def _tell_changes(frontier: Frontier, crawl: CrawlSettings) -> None:
+    before = stored_settings({SETTINGS_KEY: frontier.setting(SETTINGS_KEY)})
+    for change in crawl.difference(before) if before is not None else ():
+        log.info(f"changed: {change} before")
 
 
 def create(path: Path, crawl: CrawlSettings) -> None:
@@ -136,7 +193,7 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     draft = path.with_suffix(".new")
     for leftover in path.parent.glob(f"{draft.name}*"):
         leftover.unlink()
-    frontier = SqliteFrontier(draft, store_rules(crawl), wall_now, create=True)
+    frontier = SqliteFrontier(draft, crawl.store_rules(), wall_now, create=True)
     frontier.put_settings(
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
@@ -145,15 +202,9 @@ def create(path: Path, crawl: CrawlSettings) -> None:
         }
     )
     frontier.put_exclusions(crawl.exclude)
+    frontier.settle()
     frontier.close()
     draft.rename(path)
-
-
-def take_seeds(frontier: Frontier, root: Path, sources: list[str]) -> None:
-    (root / datadir.SEEDS).mkdir(exist_ok=True)
-    if sources:
-        frontier.put_settings({"seeds_loaded": 0, "finished": 0})
-        datadir.copy_seeds(root, sources)
 
 
 def fitting_workers(node: NodeSettings) -> int:

@@ -144,8 +144,8 @@ def parse_port_map(value: object) -> dict[int, int]:
 
 
 def parse_email(value: object) -> str:
-    """An address as it may stand in a user agent: no spaces, no brackets."""
-    if not re.fullmatch(r"[^\s@()<>;,\x00-\x20\x7f-]+@[^\s@()<>;,\x00-\x20\x7f]+", _text(value)):
+    """An address as it may stand in a user agent: plain ASCII, no spaces, no brackets."""
+    if not re.fullmatch(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.:\[\]-]+", _text(value)):
         raise ValueError
     return _text(value)
 
@@ -158,7 +158,10 @@ def parse_contact_url(value: object) -> str:
 
 
 def parse_path(value: object) -> Path:
-    return Path(_text(value)).expanduser()
+    try:
+        return Path(_text(value)).expanduser()
+    except RuntimeError:  # '~somebody' whom this machine does not know
+        raise ValueError from None
 
 
 def parse_store(value: object) -> str:

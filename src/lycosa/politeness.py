@@ -46,7 +46,7 @@ def busy(header: str, now_ms: int, failures: int, delay: float) -> Pause:
     """After a 429 or 503, the `failures`-th in a row (from 0) of the domain."""
     asked = retry_after(header, now_ms) if header else None
     if asked is not None and asked > DAY:
-        return Pause(delay, give_up="retry-after-too-long")
+        return Pause(delay, give_up="retry-after-too-long", whole_domain=True)
     if failures >= len(WAITS):
         return Pause(delay, give_up="overloaded", whole_domain=True)
     return Pause(max(delay, asked if asked is not None else delay * WAITS[failures]))

@@ -7,6 +7,7 @@ times as much to make). Two kinds of time appear here: `float` seconds on the en
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 
@@ -44,10 +45,16 @@ class Failure:
     RESET = "reset"  # closed or reset before a usable response
     PROTOCOL = "protocol"  # not HTTP, malformed, over libcurl's header limits
     LOCAL = "local"  # our own shortage (EMFILE): the host is not to blame, try again
+    NAMESERVER = "name-server"  # ours can't be reached: no host is to blame, try again
     STOPPED = "stopped"  # we cancelled it
 
     # Failures of the host, not of one URL: they count against the origin (design, section 7).
     HOST = frozenset({NXDOMAIN, DNS, CONNECT, CONNECT_TIMEOUT, TLS})
+    # Nobody's but ours: they cost a URL nothing but time.
+    OURS = frozenset({LOCAL, NAMESERVER})
+
+
+FOUND = -1  # order of a URL that was met on the way and may not be queued
 
 
 class Truncated:
@@ -89,16 +96,23 @@ class Response:
     started: float = 0.0
     ended: float = 0.0
     connects: int = 0  # connections opened for it
+    _lower: bytes = b""  # the head in lower case, once somebody asked for a header
 
     def header(self, name: bytes) -> str:
         """The first header of that (lower-case) name, or ''."""
+        return next(self.headers(name), "")
+
+    def headers(self, name: bytes) -> Iterator[str]:
+        """All headers of that (lower-case) name."""
+        if len(self._lower) != len(self.head):
+            self._lower = self.head.lower()
         needle = b"\n" + name + b":"
-        at = self.head.lower().find(needle)
-        if at < 0:
-            return ""
-        begin = at + len(needle)
-        end = self.head.find(b"\n", begin)
-        return self.head[begin : end if end >= 0 else None].strip().decode("latin-1")
+        at = self._lower.find(needle)
+        while at >= 0:
+            begin = at + len(needle)
+            end = self.head.find(b"\n", begin)
+            yield self.head[begin : end if end >= 0 else None].strip().decode("latin-1")
+            at = self._lower.find(needle, begin)
 
 
 @dataclass(slots=True)

@@ -25,8 +25,8 @@ def origin_wait(failures: int, failure: str, delay: float) -> float | None:
 
 def url_wait(attempts: int, failure: str, delay: float) -> float | None:
     """Seconds to wait after a URL's `attempts`-th failure (from 0); None: it failed for good."""
-    if failure == Failure.LOCAL:
-        return delay  # our own shortage: it costs the URL nothing
+    if failure in Failure.OURS:
+        return delay  # it costs the URL nothing
     if failure not in RETRIED or attempts >= len(WAITS):
         return None
     return delay * WAITS[attempts]

@@ -99,11 +99,15 @@ def _product(value: bytes) -> bytes:
     return token[0].lower() if token else b""
 
 
+MAX_DELAY = 1e9  # seconds: three decades are as good as for ever, and fit into a database
+
+
 def _note_delay(delays: dict[bool, float], mine: bool, common: bool, value: bytes) -> None:
     """Keeps the longest Crawl-delay of the groups that could be ours."""
     number = _number(value)
     seconds = float(number[0]) if number else math.inf
     if math.isfinite(seconds):
+        seconds = min(seconds, MAX_DELAY)
         for named, concerned in ((True, mine), (False, common)):
             if concerned:
                 delays[named] = max(seconds, delays.get(named, 0.0))

@@ -9,6 +9,7 @@ commit). It knows nothing of HTTP, of the store, or of what a visit does.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from lycosa.records import Lease, Origin, QueuedUrl
 from lycosa.robots import Rules
 
 KEEP = 1.25  # domains held, as a multiple of rate x delay
+LIGHT = 1024  # bytes of an origin's rules that stay parsed between visits
 RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
 LEASE_STEP = 1000  # domains asked for at once: engines that start together share what there is
 HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
@@ -60,8 +62,14 @@ class Held:
         if len(self.recent) > RECENT:
             del self.recent[next(iter(self.recent))]
 
-    def heavy(self) -> bool:
-        return sum(len(known.record.rules) for known in self.origins.values()) > HEAVY
+    def slim(self) -> bool:
+        """Make it small for the time between visits; False if it is too large to be kept."""
+        size = 0
+        for known in self.origins.values():
+            size += len(known.record.rules)
+            if len(known.record.rules) > LIGHT:
+                known.parsed = None
+        return size <= HEAVY
 
 
 class Scheduler:
@@ -76,6 +84,7 @@ class Scheduler:
         self.rate = 0.0  # visits per second, smoothed
         self._ready: deque[Held] = deque()
         self._waiting: list[tuple[float, int, Held]] = []
+        self._places = itertools.count()
         self._dry: dict[int, Held] = {}
         self._leaving: list[Held] = []
 
@@ -116,7 +125,8 @@ class Scheduler:
 
     def _place(self, held: Held) -> None:
         if held.run:
-            heapq.heappush(self._waiting, (held.ready, held.id, held))
+            # Those that are ready at the same time go in the order in which they came.
+            heapq.heappush(self._waiting, (held.ready, next(self._places), held))
         else:
             self._dry[held.id] = held
 
@@ -156,7 +166,7 @@ class Scheduler:
         One that waits for more than its delay (it was busy) goes to the store, which remembers.
         """
         wait = held.ready - now
-        if self.pressing or held.heavy() or wait > held.delay or wait > 2 * self.delay + 1:
+        if self.pressing or wait > held.delay or wait > 2 * self.delay + 1 or not held.slim():
             return False
         return len(self.held) <= self.rate * self.delay * KEEP + 2 * self.workers
 
@@ -198,15 +208,6 @@ class Scheduler:
         self._waiting.clear()
         self._dry.clear()
 
-    def drop_all(self) -> None:
-        """The leases are lost: nothing held may be used any more."""
-        self.held.clear()
-        self._leaving.clear()
-        self._ready.clear()
-        self._waiting.clear()
-        self._dry.clear()
-        self.visiting = 0
-
     def next_time(self) -> float | None:
         """When a waiting domain is ready next; None if none waits."""
         return self._waiting[0][0] if self._waiting else None
@@ -214,7 +215,3 @@ class Scheduler:
     @property
     def ready_count(self) -> int:
         return len(self._ready)
-
-    @property
-    def has_leaving(self) -> bool:
-        return bool(self._leaving)

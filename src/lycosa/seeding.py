@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from lycosa.config import NODE_KEY, node_key
 from lycosa.datadir import SEEDS
-from lycosa.errors import LycosaError
 from lycosa.frontier import Frontier, Link
 from lycosa.log import get_logger
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.urls import domain_id, fingerprint
 
-CHUNK = 20_000
+CHUNK = 10_000  # a chunk holds the write lock for a third of a second
 FIRST_CHUNK = 2_000  # the first fetch should not wait for the rest
 NAMED_BAD = 20  # bad lines that are named one by one; the others are counted
 
@@ -57,7 +57,7 @@ class Loader:
                 self.load(frontier)
             finally:
                 frontier.close()
-        except (LycosaError, OSError) as error:
+        except Exception as error:  # whatever it is, the crawl must not wait for it
             self.error = error
         finally:
             self.some.set()
@@ -114,12 +114,24 @@ def seeds_key(node: str, name: str) -> str:
 
 def renamed(node: str, key: str) -> str:
     """What a setting of a crawl with one node is called when it has many."""
+    if key == NODE_KEY:
+        return node_key(node)
     name = key.removeprefix("seeds:")
     return seeds_key(node, name) if name != key and name.isdigit() else key
 
 
 def _link(seed: Seed) -> Link:
     return (domain_id(seed.domain), fingerprint(seed.url), seed.url, 0, seed.domain, seed.flags)
+
+
+def check_whole(source: str) -> None:
+    """Raises UserError for a compressed file that breaks off."""
+    with open(source, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    if packed:
+        with open_seeds(source) as lines:
+            for _ in lines:
+                pass
 
 
 def any_good(source: str) -> bool:

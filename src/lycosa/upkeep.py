@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from lycosa import mark
 from lycosa.archive import ledger
-from lycosa.archive.segments import CUT_KINDS, CutReport, cut_back, listed, segment_name
-from lycosa.archive.segments import segment_owner as owner_of
-from lycosa.engine import MARK
+from lycosa.archive.segments import CutReport, cut_back, segment_name
 from lycosa.frontier import Frontier
 from lycosa.log import get_logger
 
@@ -22,30 +21,28 @@ TAIL_MARGIN = 1 << 20
 log = get_logger("upkeep")
 
 
-def rescue(frontier: Frontier, root: Path, dead: Collection[int]) -> int:
-    """Engines that are known to be gone: their domains wait one delay from now, by the delays that
-    they had learnt; what they wrote and never committed is cut off. Returns domains rescued."""
+def rescue(frontier: Frontier, root: Path, dead: Collection[int], starting: bool = False) -> int:
+    """Engines of this directory that are known to be gone: their domains wait one delay from now,
+    or longer where they had learnt of it; what they wrote and never committed is cut off. Doing it
+    again changes nothing. Returns domains rescued.
+
+    `starting`: among them are engines that left in order, and all they learnt is in the store.
+    """
     if not dead:
         return 0
     committed = committed_lengths(frontier)
-    tails = ledger.tail(root, committed, dead, TAIL_MARGIN)
-    delays = {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
+    delays = _learnt(root, committed, dead)
     ledger.mend(root, dead)
-    first, *others = dead
-    known = {first: delays, **{owner: {} for owner in others}}
-    report = cut_back(root, committed, dead)
-    _tell(report)
-    return frontier.rescue(known)
+    _tell(cut_back(root, committed, dead))
+    living = set(frontier.living())
+    killed = [owner for owner in dead if owner in living]
+    return frontier.rescue(killed, delays if killed or not starting else {})
 
 
-def tidy(frontier: Frontier, root: Path) -> None:
-    """Cut back what engines of this directory left that others have declared dead since.
-
-    Only for whoever holds the lock of the directory while none of its engines runs.
-    """
-    here = {owner_of(number) for kind in CUT_KINDS for number, _ in listed(root, kind)}
-    if here:
-        _tell(cut_back(root, committed_lengths(frontier), here))
+def _learnt(root: Path, committed: dict[str, int], dead: Collection[int]) -> dict[str, int]:
+    """Longer delays that dead engines knew of, ms by domain name."""
+    tails = ledger.tail(root, committed, dead, TAIL_MARGIN)
+    return {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
 
 
 def committed_lengths(frontier: Frontier) -> dict[str, int]:
@@ -58,14 +55,8 @@ def committed_lengths(frontier: Frontier) -> dict[str, int]:
 
 def suspect_page(frontier: Frontier, root: Path, engine: int) -> bool:
     """Note the page that an engine was parsing when it died; returns whether there was one."""
-    try:
-        mark = (root / f"engine-{engine}.page").read_bytes()
-    except FileNotFoundError:
-        return False
-    domain_id, order, fp = MARK.unpack(mark)
-    if domain_id:
-        frontier.suspect(domain_id, order, fp)
-    return bool(domain_id)
+    found = mark.read(root, engine)
+    return found is not None and frontier.suspect(*found)
 
 
 def _tell(report: CutReport) -> None:

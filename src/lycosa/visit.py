@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lycosa import politeness, retry, robots
 from lycosa.decode import decode
-from lycosa.records import Failure, Flag, Kind, Origin, QueuedUrl, Request, Response
+from lycosa.records import (
+    FOUND,
+    Failure,
+    Flag,
+    Kind,
+    Origin,
+    QueuedUrl,
+    Request,
+    Response,
+    Truncated,
+)
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
 from lycosa.urls import Parts, canonical, domain_of, fingerprint, split
@@ -22,9 +32,10 @@ MAX_REDIRECTS = 5
 ROBOTS_TTL_MS = 24 * 3600 * 1000
 ROBOTS_BYTES = 500 << 10
 EXCLUDED = "excluded"
-FOUND = -1  # order of a URL that was met on the way and may not be queued
 
 Steps = Generator[Request, Response, None]
+
+_UNREADABLE = frozenset({"truncated", "broken"})
 
 # What makes a bare-domain seed try http: the host is there, but does not speak https.
 _NO_HTTPS = frozenset(
@@ -77,8 +88,10 @@ class Result:
 class Visit:
     """A visit in progress. `to_ms` turns the engine's clock into the store's."""
 
-    __slots__ = ("_hops", "_seen", "_steps", "deadline", "held", "now", "result", "rules", "scope",
-                 "to_ms")  # fmt: skip
+    __slots__ = (
+        "_hops", "_seen", "_steps", "current", "deadline", "first", "held", "now", "result",
+        "rules", "scope", "to_ms",
+    )  # fmt: skip
 
     def __init__(
         self, held: Held, rules: VisitRules, scope: Scope, now: float, to_ms: float
@@ -91,7 +104,9 @@ class Visit:
         self.deadline = now + rules.timeout
         self.result = Result(held, now, now)
         self._hops = 0
-        self._seen: set[int] = set()
+        self.first: QueuedUrl | None = None  # of the visit, with its place in the queue
+        self.current: QueuedUrl | None = None
+        self._seen: set[str] = set()
         self._steps = self._run()
 
     def begin(self) -> Request | None:
@@ -156,19 +171,25 @@ class Visit:
         known = self.held.origins.get(origin)
         if known is None or known.record.retry_ms <= self.now_ms:
             return False
-        if known.record.reason:
-            self._fail(url, known.record.reason)
-        else:
-            self._wait(url, known.record.retry_ms, url.attempts)
+        self._settle(url, known.record)
         return True
+
+    def _settle(self, url: QueuedUrl, origin: Origin) -> None:
+        """A URL shares the fate of its origin: it fails, or waits."""
+        if origin.reason:
+            self._fail(url, origin.reason)
+        else:
+            self._wait(url, origin.retry_ms, url.attempts)
 
     def _attempt(self, url: QueuedUrl) -> Generator[Request, Response, bool]:
         """Try one URL and what it redirects to; True when the visit is over."""
+        self.first = url
         current: QueuedUrl | None = url
         while current is not None:
             parts = split(current.url)
-            self._seen.add(current.fp)
-            rules, failure = yield from self._robots(parts, follow_up=True)
+            self.current = current
+            self._seen.add(current.url)
+            rules, failure = yield from self._robots(parts)
             if rules is None:
                 current = self._no_robots(current, parts, failure)
                 if current is None:
@@ -192,10 +213,10 @@ class Visit:
             self.result.purges = [each for each in self.result.purges if each[0] != parts.origin]
             return self._step_to(url, f"http://{url.url[8:]}", None)
         self.result.outcome = failure or "robots-unreachable"
-        if failure == Failure.LOCAL:
+        if failure in Failure.OURS:
             self._wait(url, self.now_ms + round(self.rules.delay * 1000), url.attempts)
         else:
-            self._origin_blocks(url, parts.origin)
+            self._settle(url, self.held.origins[parts.origin].record)
         return None
 
     def _answer(self, url: QueuedUrl, parts: Parts, response: Response) -> QueuedUrl | None:
@@ -230,8 +251,8 @@ class Visit:
         if target is None:
             self._fail(url, "bad-redirect", response.status)
             return None
-        fp = fingerprint(target)
-        if fp in self._seen:
+        moved = {before.fp for before, _, _ in self.result.moved}
+        if target in self._seen or fingerprint(target) in moved:
             self._fail(url, "redirect-loop", response.status)
             return None
         if domain_of(split(target).host) != self.held.name:
@@ -246,10 +267,12 @@ class Visit:
     def _step_to(self, url: QueuedUrl, target: str, response: Response | None) -> QueuedUrl | None:
         """Record that `url` leads to `target` in the same domain, and go there now if we may."""
         self._hops += 1
+        fp = fingerprint(target)
+        if fp == url.fp:
+            # Only tracking was added or taken away: the same page under another name.
+            return replace(url, url=target)
         self._move(url, target, response)
-        step = self._queued(fingerprint(target)) or QueuedUrl(
-            fingerprint(target), target, url.depth, FOUND
-        )
+        step = self._queued(fp) or QueuedUrl(fp, target, url.depth, FOUND)
         parts = split(step.url)
         if step.fp in self.held.recent:
             return None
@@ -274,32 +297,30 @@ class Visit:
     # -- robots.txt ---------------------------------------------------------------------------
 
     def _robots(
-        self, parts: Parts, follow_up: bool
+        self, parts: Parts
     ) -> Generator[Request, Response, tuple[robots.Rules | None, str]]:
         """The rules of an origin, fetched if need be; or None and why not."""
         known = self.held.origins.get(parts.origin)
         if known is not None and self._fresh(known.record):
             return known.rules(), ""
-        response = yield from self._fetch_robots(parts, follow_up)
-        if response.failure == Failure.STOPPED or response.failure == Failure.LOCAL:
+        response = yield from self._fetch_robots(parts)
+        if response.failure == Failure.STOPPED or response.failure in Failure.OURS:
             return None, response.failure
         rules = _rules_of(response)
         if rules is None:
             self._origin_failed(parts.origin, response)
             return None, response.failure or "robots-unreachable"
-        self._learn(parts.origin, rules, response.status)
+        self._learn(parts.origin, rules, response)
         asked = split(response.request.url)
         elsewhere = asked.origin != parts.origin and asked.target == "/robots.txt"
         if elsewhere and not response.request.shared and response.status < 300:
-            self._learn(asked.origin, rules, response.status)  # it redirected to a neighbour's
+            self._learn(asked.origin, rules, response)  # it redirected to a neighbour's
         return rules, ""
 
     def _fresh(self, origin: Origin) -> bool:
         return origin.fetched_ms > 0 and origin.fetched_ms + ROBOTS_TTL_MS > self.now_ms
 
-    def _fetch_robots(
-        self, parts: Parts, follow_up: bool
-    ) -> Generator[Request, Response, Response]:
+    def _fetch_robots(self, parts: Parts) -> Generator[Request, Response, Response]:
         """robots.txt with its redirects: out of the domain too, as RFC 9309 asks."""
         url = f"{parts.origin}/robots.txt"
         for _ in range(MAX_REDIRECTS + 1):
@@ -307,7 +328,7 @@ class Visit:
             shared = domain_of(where.host) != self.held.name
             request = self._request(url, where, Kind.ROBOTS)
             request.shared = shared
-            request.keep_alive = follow_up and where.origin == parts.origin
+            request.keep_alive = where.origin == parts.origin
             response = yield request
             self.result.robots_fetched += 1
             location = response.header(b"location") if 300 <= response.status < 400 else ""
@@ -317,8 +338,9 @@ class Visit:
             url = target
         return response
 
-    def _learn(self, origin: str, rules: robots.Rules, status: int) -> None:
-        record = Origin(origin, fetched_ms=self.now_ms, status=status, rules=rules.dump())
+    def _learn(self, origin: str, rules: robots.Rules, response: Response) -> None:
+        fetched_ms = int(response.started * 1000 + self.to_ms)  # an answer may be shared
+        record = Origin(origin, fetched_ms, response.status, rules.dump())
         self.held.origins[origin] = KnownOrigin(record, rules)
         self.result.origins[origin] = record
         delay = politeness.domain_delay(self.rules.delay, rules.crawl_delay)
@@ -342,11 +364,19 @@ class Visit:
             record.retry_ms = self.now_ms + round(retry.DEAD_FOR * 1000)
             record.failures = 0
             self.result.purges.append((origin, record.reason))
+            self._forget_run(origin)
         else:
             wait = max(wait, min(asked or 0.0, politeness.DAY))
             record.reason = ""
             record.retry_ms = self.now_ms + round(wait * 1000)
         self.result.origins[origin] = record
+
+    def _forget_run(self, origin: str) -> None:
+        """The store fails what is queued of an origin: the run must not fail it again."""
+        run = self.held.run
+        kept = [url for url in run if not url.url.startswith(f"{origin}/")]
+        run.clear()
+        run.extend(kept)
 
     def _failed(self, url: QueuedUrl, parts: Parts, response: Response) -> None:
         """A page's request brought no response."""
@@ -355,13 +385,13 @@ class Visit:
             self._stop(url)
         elif failure in Failure.HOST:
             self._origin_failed(parts.origin, response)
-            self._origin_blocks(url, parts.origin)
+            self._settle(url, self.held.origins[parts.origin].record)
         else:
             wait = retry.url_wait(url.attempts, failure, self.rules.delay)
             if wait is None:
                 self._fail(url, failure)
             else:
-                attempts = url.attempts + (failure != Failure.LOCAL)
+                attempts = url.attempts + (failure not in Failure.OURS)
                 self._wait(url, self.now_ms + round(wait * 1000), attempts)
 
     def _busy(self, url: QueuedUrl, response: Response) -> None:
@@ -417,5 +447,10 @@ def _rules_of(response: Response) -> robots.Rules | None:
         return None
     if status >= 300:
         return robots.ALLOW_ALL
-    body, _, _ = decode(response.body, response.header(b"content-encoding"), ROBOTS_BYTES)
-    return robots.parse(body)
+    if response.truncated in (Truncated.TIME, Truncated.DISCONNECT):
+        return None  # the rest may forbid what the beginning does not
+    encoding = response.header(b"content-encoding")
+    body, cut, problem = decode(response.body, encoding, ROBOTS_BYTES)
+    # Cut by our own limits, a stream is unfinished, and the beginning counts.
+    limited = cut or response.truncated == Truncated.LENGTH
+    return None if problem in _UNREADABLE and not limited else robots.parse(body)

@@ -41,6 +41,7 @@ class Crawl:
         self.seeds = root / "seeds.txt"
         self.log = root / "crawl.log"
         self.delay = delay
+        self.kills: list[float] = []  # moments on the monotonic clock
         web.write_seeds(self.seeds)
         self.flags = [
             "--email", EMAIL,

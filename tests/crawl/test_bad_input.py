@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import os
 import sqlite3
 from pathlib import Path
@@ -147,3 +148,54 @@ def test_single_bad_lines_are_named_and_the_crawl_goes_on(tmp_path: Path) -> Non
     assert "line 2" in done.stderr
     assert "line 5" in done.stderr
     assert "2" in done.stderr
+
+
+def test_a_wrong_file_among_good_ones(tmp_path: Path, seeds: Path) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    refused(tmp_path, *crawl(seeds, empty, "--data-dir", tmp_path / "d"), says="empty.txt")
+
+
+def test_a_compressed_file_that_breaks_off(tmp_path: Path) -> None:
+    broken = tmp_path / "seeds.gz"
+    text = "".join(f"d{n}.example\n" for n in range(20_000)).encode()
+    broken.write_bytes(gzip.compress(text)[:-500])
+    refused(tmp_path, *crawl(broken, "--data-dir", tmp_path / "d"), says="seeds.gz")
+
+
+def test_a_device_as_seeds(tmp_path: Path) -> None:
+    refused(tmp_path, *crawl("/dev/zero", "--data-dir", tmp_path / "d"), says="/dev/zero")
+
+
+def test_the_users_own_files_are_left_alone(tmp_path: Path, seeds: Path) -> None:
+    """A crawl into a directory with a 'seeds' folder of the user's own."""
+    mine = tmp_path / "seeds"
+    mine.mkdir()
+    (mine / "list.txt").write_text(seeds.read_text())
+    (mine / "notes.md").write_text("mine")
+    done = lycosa(*crawl(mine / "list.txt", "--data-dir", tmp_path, "--delay", "0"))
+    assert done.returncode == 0, done.stderr
+    assert (mine / "notes.md").read_text() == "mine"
+    assert (mine / "list.txt").exists()
+
+
+def test_a_directory_with_the_output_of_another_crawl(tmp_path: Path, seeds: Path) -> None:
+    data = make_crawl(tmp_path, seeds)
+    for file in data.glob("crawl.sqlite*"):
+        file.unlink()
+    refused(tmp_path, *crawl(seeds, "--data-dir", data), says="visits")
+
+
+@pytest.mark.parametrize("email", ["first-last@example.org", "a.b+c@sub.example-site.org"])
+def test_ordinary_addresses_are_accepted(tmp_path: Path, seeds: Path, email: str) -> None:
+    words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email, "--delay", "0"]
+    assert lycosa(*words).returncode == 0
+
+
+def test_an_unknown_users_home(tmp_path: Path, seeds: Path) -> None:
+    refused(tmp_path, *crawl(seeds, "--data-dir", "~nobody-here/x"), says="--data-dir")
+
+
+def test_an_address_that_is_not_ascii(tmp_path: Path, seeds: Path) -> None:
+    words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", "ü@b.org"]
+    refused(tmp_path, *words, says="email")

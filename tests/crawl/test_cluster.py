@@ -114,6 +114,38 @@ def test_two_nodes_share_a_crawl(web: SimWeb, tmp_path: Path, postgres_url: str)
     assert "Traceback" not in cluster.logs()
 
 
+def test_a_node_that_resumes_goes_on_with_what_it_was_told(
+    web: SimWeb, tmp_path: Path, postgres_url: str
+) -> None:
+    """Name servers and ports are each node's own: one that joins must be told, one that comes back
+    not."""
+    cluster = Cluster(web, tmp_path, postgres_url, 1, "--warc", "--max-pages", "30")
+    cluster.finish(cluster.start(0, resume=False))
+    data = cluster.nodes[0].data
+    words = ("crawl", "--resume", "--data-dir", data, "--store", postgres_url, "--engines", "1")
+    done = lycosa(*words, timeout=120)
+    assert done.returncode == 0, done.stderr
+    cluster.check()
+    missing = "SELECT count(*) FROM pages WHERE status > 0 AND warc_segment = 0"
+    assert cluster.query(missing) == [(0,)]
+    keys = cluster.query("SELECT key FROM crawl WHERE key LIKE 'node%'")
+    assert len(keys) == 1 and str(keys[0][0]).startswith("node:")
+
+
+@pytest.mark.timeout(180)
+def test_an_engine_that_slept_through_its_lease_is_replaced(
+    web: SimWeb, tmp_path: Path, postgres_url: str
+) -> None:
+    cluster = Cluster(web, tmp_path, postgres_url, 1)
+    process = cluster.start(0, resume=False)
+    wait_for(lambda: cluster.pages() > 5)
+    os.kill(cluster.nodes[0].engines(process)[0], signal.SIGSTOP)
+    wait_for(lambda: "slept through its lease" in cluster.nodes[0].log.read_text(), 40)
+    cluster.finish(process)
+    cluster.check()
+    assert len(cluster.query("SELECT 1 FROM crawlers WHERE id > 0")) == 2
+
+
 def check_reading(cluster: Cluster, store: str) -> None:
     """Every reading command works by the store, and says where output lies."""
     status = json.loads(lycosa("status", "--json", "--store", store).stdout)

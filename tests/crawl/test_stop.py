@@ -132,3 +132,24 @@ def test_seeds_from_standard_input(web: SimWeb, tmp_path: Path) -> None:
     with (tmp_path / "in").open("rb") as stream:
         assert crawl.run(stdin=stream) == 0
     assert len(crawl.kept()) == 5
+
+
+def test_resume_goes_on_with_what_the_first_run_was_told(web: SimWeb, tmp_path: Path) -> None:
+    """Name servers, ports, WARC: nothing has to be said again."""
+    crawl = Crawl(web, tmp_path, 0.4, "--warc", "--max-pages", "30")
+    assert crawl.run() == 0
+    done = lycosa("crawl", "--resume", "--data-dir", crawl.data, timeout=120)
+    assert done.returncode == 0, done.stderr
+    crawl.check_complete()
+    missing = crawl.rows("SELECT count(*) FROM pages WHERE status > 0 AND warc_segment = 0")
+    assert missing == [(0,)]
+
+
+def test_a_directory_that_vanishes_ends_the_crawl(web: SimWeb, tmp_path: Path) -> None:
+    crawl = Crawl(web, tmp_path, 0.4)
+    process = crawl.start()
+    wait_for(lambda: pages(crawl) > 10)
+    crawl.data.rename(tmp_path / "elsewhere")
+    assert process.wait(20) == 1
+    assert "moved or deleted" in crawl.log.read_text()
+    assert "Traceback" not in crawl.log.read_text()

@@ -370,11 +370,92 @@ def test_takeover_of_a_known_dead_engine_waits_one_delay_from_now(bench: Bench) 
     dead, heir = engine(bench), engine(bench)
     bench.frontier.lease(dead, 2)
     bench.clock.pass_seconds(10)
-    assert bench.frontier.rescue({dead: {"slow.test": 90_000}}) == 2
+    assert bench.frontier.rescue([dead], {"slow.test": 90_000}) == 2
     bench.clock.pass_seconds(70)
     assert names(bench.frontier.lease(heir, 5)) == ["a.test"]
     bench.clock.pass_seconds(20)
     assert names(bench.frontier.lease(heir, 5)) == ["slow.test"]
+
+
+def test_learnt_delays_hold_whichever_engine_learnt_them(bench: Bench) -> None:
+    seed(bench, "https://a.test/", "https://b.test/")
+    one, two, heir = engine(bench), engine(bench), engine(bench)
+    bench.frontier.lease(one, 1)
+    bench.frontier.lease(two, 1)
+    delays = {"a.test": 500_000, "b.test": 500_000}
+    assert bench.frontier.rescue([one, two], delays) == 2
+    bench.clock.pass_seconds(499)
+    assert bench.frontier.lease(heir, 5) == []
+    bench.clock.pass_seconds(1)
+    assert len(bench.frontier.lease(heir, 5)) == 2
+
+
+def test_delays_of_an_engine_that_was_taken_over_before_hold_too(bench: Bench) -> None:
+    """Its lease ran out first; what it had learnt was found when its process had ended."""
+    seed(bench, "https://a.test/")
+    dead, heir = engine(bench), engine(bench)
+    bench.frontier.lease(dead, 1)
+    assert bench.frontier.rescue([dead]) == 1
+    assert bench.frontier.rescue([], {"a.test": 500_000}) == 0
+    bench.clock.pass_seconds(499)
+    assert bench.frontier.lease(heir, 1) == []
+    bench.clock.pass_seconds(1)
+    assert len(bench.frontier.lease(heir, 1)) == 1
+
+
+def test_only_who_watched_for_one_lease_time_sees_leases_that_ran_out(bench: Bench) -> None:
+    gone = engine(bench)
+    bench.clock.pass_seconds(1000)
+    assert bench.frontier.expired() == []
+    for _ in range(18):
+        bench.clock.pass_seconds(10)
+        seen = bench.frontier.expired()
+    assert seen == [gone]
+    bench.frontier.rescue([gone])
+    assert bench.frontier.expired() == []
+    assert bench.frontier.everyone() == [gone]
+
+
+def test_a_suspected_page_must_be_queued(bench: Bench) -> None:
+    seed(bench, "https://a.test/")
+    (lease,) = bench.frontier.lease(engine(bench), 1)
+    url = lease.urls[0]
+    assert bench.frontier.suspect(lease.domain_id, url.order, url.fp)
+    assert not bench.frontier.suspect(lease.domain_id, url.order, url.fp + 1)
+
+
+def test_links_of_the_page_that_fills_a_cap_go_with_the_others(bench: Bench) -> None:
+    seed(bench, "https://a.test/", "https://a.test/2")
+    owner = engine(bench)
+    (lease,) = bench.frontier.lease(owner, 1)
+    parts = {
+        "pages": [page(lease.domain_id, lease.urls[0])],
+        "links": [link(f"https://a.test/new{n}", 1) for n in range(3)],
+        "purges": [Purge(lease.domain_id, "", "page-cap", forget=True)],
+    }
+    result = bench.frontier.commit(owner, batch(1, **parts))
+    assert result.drops == {"page-cap": 4}
+    assert bench.frontier.backlog()[0] == 0
+
+
+def test_domains_with_something_left_are_counted_to_a_limit(bench: Bench) -> None:
+    seed(bench, *(f"https://d{n}.test/" for n in range(5)))
+    bench.frontier.db.execute("UPDATE domains SET lease_owner = -1 WHERE name = 'd0.test'")
+    bench.frontier.settle()
+    assert bench.frontier.active_domains(100) == 4
+    assert bench.frontier.active_domains(3) == 3
+
+
+def test_pages_are_counted_anew_after_a_death(bench: Bench) -> None:
+    store = bench.another(max_pages_per_domain=100)
+    seed(bench, *(f"https://a.test/{n}" for n in range(9)))
+    dead, heir = engine(bench), engine(bench)
+    (lease,) = store.lease(dead, 1)
+    store.commit(dead, batch(1, pages=[page(lease.domain_id, url) for url in lease.urls]))
+    store.rescue([dead])
+    bench.clock.pass_seconds(70)
+    (again,) = store.lease(heir, 1)
+    assert again.pages == 8
 
 
 def test_a_dead_engine_can_write_nothing(bench: Bench) -> None:
@@ -446,6 +527,10 @@ def test_the_same_link_twice_in_a_batch_is_queued_once(bench: Bench) -> None:
 def test_engines_of_other_nodes_are_told_apart(bench: Bench) -> None:
     bench.frontier.register("here", 1, "node-a", "/data")
     assert len(bench.frontier.living("node-a")) == 1
+    assert len(bench.frontier.everyone("node-a")) == 1
+    bench.frontier.rescue(bench.frontier.living("node-a"))
+    assert bench.frontier.living("node-a") == []
+    assert len(bench.frontier.everyone("node-a")) == 1
 
 
 def test_a_lost_wake_up_heals(bench: Bench) -> None:

@@ -96,6 +96,7 @@ class Engine:
         """P4: what a stopped process does first when it wakes."""
         if self.core.deadline and self.world.now > self.core.deadline:
             for request in list(self.in_flight.values()):
+                self.world.hang_up(request)
                 self.answer(Response(request, failure=Failure.STOPPED, ended=self.world.now))
 
     def _exchange(self) -> None:
@@ -119,7 +120,10 @@ class Engine:
         self.wake(self.world.now)
 
     def kill(self) -> None:
+        """The kernel closes the sockets of a dead process."""
         self.alive = False
+        for request in self.in_flight.values():
+            self.world.hang_up(request)
         self.store.close()
 
 
@@ -127,7 +131,7 @@ def _core(world: Simulation, index: int) -> Core:
     scope = Scope(ScopeRules())
     harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
     visit = VisitRules(world.delay, VISIT)
-    rules = CoreRules(visit, LEASE, ip_delay=0.0, engines=world.engine_count, engine=index)
+    rules = CoreRules(visit, LEASE, ip_delay=0.0, engines=world.engine_count)
     return Core(rules, Scheduler(world.delay, world.workers), harvest, scope, TO_MS)
 
 
@@ -155,6 +159,7 @@ class Simulation:
         self.requests = 0
         self.wires: dict[str, Wire] = {}
         self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._open: dict[int, Wire] = {}  # by id of the request
         self._count = itertools.count()
         self.store = self.connect(create=True)
         self._load()
@@ -213,7 +218,15 @@ class Simulation:
         self.requests += 1
         started = self.now
         end = min(started + self.web.latency(), request.deadline)
+        self._open[id(request)] = wire
         self.at(end, lambda: self._respond(engine, wire, request, started))
+
+    def hang_up(self, request: Request) -> None:
+        """The crawler's side closed the connection: for the site the request is over."""
+        wire = self._open.pop(id(request), None)
+        if wire is not None:
+            wire.in_flight -= 1
+            wire.last_end = self.now
 
     def _check(self, wire: Wire, request: Request) -> None:
         """P1, P2, P3 as the site's owner would see them."""
@@ -240,8 +253,9 @@ class Simulation:
 
     def _respond(self, engine: Engine, wire: Wire, request: Request, started: float) -> None:
         """The site's side is over; the engine hears of it if it lives."""
-        wire.in_flight -= 1
-        wire.last_end = self.now
+        if id(request) not in self._open:
+            return
+        self.hang_up(request)
         response = self.web.answer(request, started, self.now)
         site = self.web.sites[request.host]
         if request.kind == Kind.ROBOTS and response.status in (200, 404):

@@ -60,7 +60,7 @@ def misfortune(simulation: Simulation, seed: int) -> None:
     def kill_known(engine: Engine) -> None:
         if engine.alive:
             engine.kill()
-            simulation.store.rescue({engine.owner: {}})
+            simulation.store.rescue([engine.owner])
             simulation.replace(engine)
 
     def kill_unknown(engine: Engine) -> None:

@@ -107,7 +107,7 @@ def _is_torn(path: Path) -> bool:
         return file.read(1) != b"\n"
 
 
-def _entries(path: Path, begin: int = 0) -> Iterator[list[Any]]:
+def _entries(path: Path, begin: int = 0, strict: bool = True) -> Iterator[list[Any]]:
     """The lines that begin at a byte offset or later. Only the last may be unreadable: a kill
     tore it."""
     torn = False
@@ -116,7 +116,7 @@ def _entries(path: Path, begin: int = 0) -> Iterator[list[Any]]:
             file.seek(begin - 1)
             file.readline()  # the rest of the line before
         for line in file:
-            if torn:
+            if torn and strict:
                 raise StoreError(f"{path} is damaged: an unreadable line before the last")
             try:
                 entry = orjson.loads(line)
@@ -144,7 +144,7 @@ def tail(
         if segment_owner(number) not in dead:
             continue
         begin = max(0, committed.get(segment_name("visits", number), 0) - margin)
-        for entry in _entries(path, begin):
+        for entry in _entries(path, begin, strict=False):
             info = found.setdefault(entry[1], TailInfo())
             if entry[0] == "d":
                 info.delay_ms = entry[2]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from lycosa.config import (
-    CrawlSettings,
+    NODE_KEY,
     Values,
     crawl_settings,
+    node_key,
     node_settings,
     run_limits,
     stored_settings,
@@ -20,8 +22,9 @@ def crawl(values: Values, words: list[str]) -> int:
     """Start a crawl or go on with one."""
     resume: bool = values["resume"]
     seeds = check_seeds(words, needed=not resume)
-    node = node_settings(values)
-    shared = crawl_settings(values, _stored(node.data_dir, node.store) if resume else None)
+    stored = _stored(values["data-dir"], values["store"]) if resume else {}
+    node = node_settings(values, stored)
+    shared = crawl_settings(values, stored_settings(stored))
     limits = run_limits(values)
     from lycosa.log import setup
     from lycosa.node import run_crawl
@@ -48,12 +51,17 @@ def check_seeds(words: list[str], needed: bool) -> list[str]:
     return words
 
 
-def _stored(data_dir: Path, store: str) -> CrawlSettings | None:
-    """The settings of the crawl to be resumed."""
-    from lycosa.frontier import open_reader
+def _stored(data_dir: Path, store: str) -> dict[str, Any]:
+    """What is stored of the crawl to be resumed; of nodes, only this directory's."""
+    from lycosa.datadir import node_of
+    from lycosa.frontier import is_server, open_reader
 
     reader = open_reader(data_dir, store)
     try:
-        return stored_settings(reader.settings())
+        found = reader.settings()
     finally:
         reader.close()
+    if is_server(store):
+        name = node_of(data_dir)
+        found[NODE_KEY] = found.get(node_key(name), "") if name else ""
+    return found

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.clock import wall_now
 from lycosa.config import Values
+from lycosa.datadir import in_use
 from lycosa.errors import UserError
 from lycosa.view import duration, kinds, rate, size
 
@@ -49,11 +50,25 @@ def status(values: Values, _: list[str]) -> int:
     """How a crawl stands."""
     with opened(values) as reader:
         found = reader.status()
+    found["running"] = _running(values, found)
+    if not found["running"]:
+        for engine in found["engines"]:
+            engine["alive"] = False  # whatever its lease says: the directory is free
     if values["json"]:
         print_json(found)
     else:
         print("\n".join(status_lines(found, found["now_ms"])))
     return 0
+
+
+def _running(values: Values, found: dict[str, Any]) -> bool:
+    """Whether somebody works on a crawl: told by the lock of its directory, on a server by the
+    leases."""
+    from lycosa.frontier import is_server
+
+    if is_server(values["store"]):
+        return any(is_alive(each, found["now_ms"]) for each in found["engines"])
+    return in_use(values["data-dir"])
 
 
 def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
@@ -80,7 +95,7 @@ def is_alive(engine: dict[str, Any], now_ms: int) -> bool:
 def _state(found: dict[str, Any], alive: list[dict[str, Any]]) -> str:
     if found["finished"]:
         return "finished"
-    if not alive:
+    if not alive and not found.get("running"):
         return "stopped (go on with 'lycosa crawl --resume')"
     if found["stop_requested"]:
         return "stopping"
@@ -235,8 +250,7 @@ def exclude(values: Values, words: list[str]) -> int:
 def stop(values: Values, _: list[str]) -> int:
     """Ask a crawl to stop."""
     with opened(values) as reader:
-        found = reader.status()
-        running = any(is_alive(each, found["now_ms"]) for each in found["engines"])
+        running = _running(values, reader.status())
         if running:
             reader.request_stop()
     if values["json"]:

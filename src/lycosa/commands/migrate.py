@@ -36,7 +36,6 @@ def _move(root: Path, store: str) -> dict[str, int]:
     from lycosa import datadir, upkeep
     from lycosa.clock import wall_now
     from lycosa.config import CrawlSettings, stored_settings
-    from lycosa.engine import store_rules
     from lycosa.frontier import DATABASE, open_reader
     from lycosa.frontier.migrate import Move
     from lycosa.frontier.sqlite import SqliteFrontier
@@ -46,18 +45,18 @@ def _move(root: Path, store: str) -> dict[str, int]:
     reader = open_reader(root)
     crawl_settings = stored_settings(reader.settings()) or CrawlSettings(email="")
     reader.close()
-    frontier = SqliteFrontier(path, store_rules(crawl_settings), wall_now)
+    frontier = SqliteFrontier(path, crawl_settings.store_rules(), wall_now)
     now = max(wall_now(), frontier.newest_ms() + 1)
     frontier.now_ms = lambda: now
     # A crawl that was killed: its domains wait one delay, as on any start.
-    upkeep.rescue(frontier, root, frontier.living())
+    upkeep.rescue(frontier, root, frontier.everyone(), starting=True)
     crawl = datadir.crawl_of(root) or uuid.uuid4().hex
     node = datadir.join(root, crawl)
     move = Move(
         frontier.db, store, node, str(root.resolve()), lambda key: renamed(node, key), _progress
     )
     counts = move.run(crawl, now, frontier.newest_ms())
-    frontier.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    frontier.settle()
     frontier.close()
     path.rename(path.with_name(f"{DATABASE}.migrated"))
     return counts

@@ -7,7 +7,7 @@ milliseconds of the store's clock. It knows nothing of HTTP, robots.txt or sched
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -162,22 +162,31 @@ class Frontier(Protocol):
         """Queue URLs from outside a crawl; returns how many were new. With a rank they are seeds:
         first come, first visited, before any domain that was found by a link."""
 
-    def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
+    def expired(self) -> list[int]:
+        """Engines whose lease ended and that nobody declared dead; none as long as the caller
+        itself has not been in touch with the store for one lease time (`Contact`)."""
+
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
         """Take the domains of dead engines back; returns how many domains.
 
-        `known_dead`: engines whose process is known to be gone, each with the delays (by domain
-        name, ms) that it learnt but never committed. All others are dead when their lease ended
-        and the caller itself has been in touch with the store for one lease time (`Contact`).
+        `known_dead`: engines whose process is known to be gone. All others are dead when they are
+        `expired`. `delays`: what the dead learnt but never committed, ms by domain name.
         """
 
     def living(self, node: str = "") -> list[int]:
         """Engines that nobody declared dead, of one node or of all."""
 
+    def everyone(self, node: str = "") -> list[int]:
+        """Every engine that ever worked on this crawl, of one node or of all."""
+
     def others(self, node: str) -> int:
         """How many engines of other nodes are at work."""
 
-    def suspect(self, domain_id: int, order: int, fp: int) -> None:
-        """An engine died while it parsed this URL."""
+    def suspect(self, domain_id: int, order: int, fp: int) -> bool:
+        """An engine died while it parsed this URL: twice, and it is poison (S3); returns whether
+        the URL is queued."""
 
     def finished(self) -> bool:
         """Nothing is queued that may still be fetched, no domain is held, no seed is loading."""
@@ -187,6 +196,9 @@ class Frontier(Protocol):
 
     def backlog(self) -> tuple[int, int]:
         """URLs queued, and domains known."""
+
+    def active_domains(self, limit: int) -> int:
+        """Domains with something left to fetch, counted no further than `limit`."""
 
     def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
         """How much of each segment is committed."""
@@ -199,6 +211,9 @@ class Frontier(Protocol):
 
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
+
+    def settle(self) -> None:
+        """Bring everything that is committed to where it stays."""
 
     def close(self) -> None: ...
 

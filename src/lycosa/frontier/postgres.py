@@ -8,7 +8,7 @@ the states in `states.py`, adding URLs in `postgres_add`. Lists travel as arrays
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -18,6 +18,7 @@ from lycosa.frontier.postgres_add import PostgresAdder
 from lycosa.frontier.postgres_db import blobs, int8s, texts
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+from lycosa.urls import domain_id as id_of
 
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 LOOK_AGAIN_MS = 2000  # after which a domain found to be idle is looked at once more
@@ -58,40 +59,44 @@ class PostgresFrontier(PostgresAdder):
 
         self._transaction(work)
 
-    def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
-        known = known_dead or {}
+    def expired(self) -> list[int]:
         now = self.now_ms()
-        may_bury = self._contact.long_enough(now)
-        if not known and not (
-            may_bury and self._run(lambda: self._one("any_expired", now=now)) is not None
-        ):
-            return 0
-        return self._transaction(lambda now: self._rescue(known, may_bury, now))
+        if not self._contact.long_enough(now):
+            return []  # who was cut off himself can't tell
+        return [row[0] for row in self._run(lambda: self._rows("expired", now=now))]
 
-    def _rescue(self, known: Mapping[int, Mapping[str, int]], may_bury: bool, now: int) -> int:
-        rescued = 0
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
+        if not known_dead and not delays and not self.expired():
+            return 0
+        may_bury = self._contact.long_enough(self.now_ms())
+        return self._transaction(lambda now: self._rescue(known_dead, delays or {}, may_bury, now))
+
+    def _rescue(
+        self, known: Collection[int], delays: Mapping[str, int], may_bury: bool, now: int
+    ) -> int:
+        ends = dict.fromkeys(sorted(known), now)
         if may_bury:
-            for owner, since in self._rows("bury_expired", now=now, known=int8s(known)):
-                rescued += self._take_over(owner, since, {})
-        for owner, delays in known.items():
-            self._execute("declare_dead", owner=owner)
-            rescued += self._take_over(owner, now, delays)
+            ends.update(self._rows("bury_expired", now=now, known=int8s(known)))
+        rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
+        if delays:
+            ids, until = zip(*sorted((id_of(n), now + ms) for n, ms in delays.items()), strict=True)
+            self._execute("wait_longer", ids=int8s(ids), until=int8s(until))
         return rescued
 
-    def _take_over(self, owner: int, since: int, delays: Mapping[str, int]) -> int:
-        from lycosa.urls import domain_id
-
+    def _take_over(self, owner: int, since: int) -> int:
+        self._execute("declare_dead", owner=owner)
+        if self.rules.max_pages_per_domain:
+            self._execute("recount_pages", owner=owner)
         values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
-        taken = self._execute("take_over", **values).rowcount
-        if delays:
-            longer = sorted((domain_id(name), since + ms) for name, ms in delays.items())
-            ids, until = zip(*longer, strict=True)
-            self._execute("wait_longer", ids=int8s(ids), until=int8s(until))
-        return taken
+        return self._execute("take_over", **values).rowcount
 
     def living(self, node: str = "") -> list[int]:
-        """Engines that nobody declared dead, of one node or of all."""
         return [row[0] for row in self._run(lambda: self._rows("living", node=node)) if row[0]]
+
+    def everyone(self, node: str = "") -> list[int]:
+        return [row[0] for row in self._run(lambda: self._rows("everyone", node=node))]
 
     def others(self, node: str) -> int:
         """How many engines of other nodes are at work."""
@@ -99,9 +104,10 @@ class PostgresFrontier(PostgresAdder):
         count: int = self._run(lambda: self._one("others", node=node, now=now))
         return count
 
-    def suspect(self, domain_id: int, order: int, fp: int) -> None:
+    def suspect(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3)."""
-        self._transaction(lambda now: self._execute("suspect", id=domain_id, ord=order, fp=fp))
+        values = {"id": domain_id, "ord": order, "fp": fp}
+        return self._transaction(lambda now: self._execute("suspect", **values).rowcount > 0)
 
     # -- leases -------------------------------------------------------------------------------
 
@@ -199,9 +205,10 @@ class PostgresFrontier(PostgresAdder):
 
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
         done, left = self._finish(batch.pages)
-        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._defer(batch.deferred)
         added, new_domains = self._add(batch.links, now, result, own=owner)
+        # After adding: the page that filled a domain's cap may have brought links of its own.
+        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember_origins(batch.origins)
         self._remember_delays(batch.delays)
         self._release(owner, batch.released, result, now)

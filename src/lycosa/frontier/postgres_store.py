@@ -194,6 +194,11 @@ class PostgresStore:
         queued, domains = self._run(lambda: self._rows("backlog"))[0]
         return queued, domains
 
+    def active_domains(self, limit: int) -> int:
+        """Domains with something left to fetch, counted no further than `limit`."""
+        value: int = self._run(lambda: self._one("active_count", limit=limit))
+        return value
+
     def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
         """How much of each segment is committed."""
         found = self._run(lambda: self._rows("segments"))
@@ -203,6 +208,9 @@ class PostgresStore:
         """The newest moment the store knows of."""
         value: int = self._run(lambda: self._one("newest_time"))
         return value
+
+    def settle(self) -> None:
+        """The server brings everything to where it stays."""
 
     def close(self) -> None:
         self.db.close()

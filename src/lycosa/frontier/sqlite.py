@@ -7,13 +7,14 @@ the states in `states.py`. Every engine has its own connection and calls it from
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
+from lycosa.frontier.sqlite_db import errors_mapped
 from lycosa.frontier.sqlite_store import SqliteStore
 from lycosa.frontier.states import (
     IDLE,
@@ -24,6 +25,7 @@ from lycosa.frontier.states import (
     waiting_order,
 )
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+from lycosa.urls import domain_id as id_of
 
 SQL = queries.load("sqlite")
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
@@ -47,49 +49,60 @@ class SqliteFrontier(SqliteStore):
             if self._one("held_by", (owner,)) is None:
                 self.db.execute(SQL["declare_dead"], (owner,))
 
-    def rescue(self, known_dead: Mapping[int, Mapping[str, int]] | None = None) -> int:
-        known_dead = known_dead or {}
-        now = self.now_ms()
-        may_bury = self._contact.long_enough(now)
-        expired = self.db.execute(SQL["expired"], {"now": now}).fetchone() is not None
-        if not known_dead and not (may_bury and expired):
+    @errors_mapped
+    def expired(self) -> list[int]:
+        return list(self._expired(self.now_ms()))
+
+    def _expired(self, now: int) -> dict[int, int]:
+        """Engines whose lease ended, with the moment; who was cut off himself can't tell."""
+        if not self._contact.long_enough(now):
+            return {}
+        return dict(self.db.execute(SQL["expired"], {"now": now}).fetchall())
+
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
+        if not known_dead and not delays and not self.expired():
             return 0
         with self._transaction() as now:
-            rescued = sum(
-                self._take_over(owner, since, {})
-                for owner, since in self.db.execute(SQL["expired"], {"now": now}).fetchall()
-                if may_bury and owner not in known_dead
+            ends = {**self._expired(now), **dict.fromkeys(known_dead, now)}
+            rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
+            self.db.executemany(
+                SQL["wait_longer"],
+                [
+                    {"id": id_of(name), "until": now + delay}
+                    for name, delay in (delays or {}).items()
+                ],
             )
-            return rescued + sum(
-                self._take_over(owner, now, delays) for owner, delays in known_dead.items()
-            )
+        return rescued
 
-    def _take_over(self, owner: int, since: int, delays: Mapping[str, int]) -> int:
-        from lycosa.urls import domain_id
-
+    def _take_over(self, owner: int, since: int) -> int:
         self.db.execute(SQL["declare_dead"], (owner,))
+        if self.rules.max_pages_per_domain:
+            self.db.execute(SQL["recount_pages"], {"owner": owner})
         values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
-        taken = self.db.execute(SQL["take_over"], values).rowcount
-        self.db.executemany(
-            SQL["wait_longer"],
-            [{"id": domain_id(name), "until": since + ms} for name, ms in delays.items()],
-        )
-        return taken
+        return self.db.execute(SQL["take_over"], values).rowcount
 
+    @errors_mapped
     def living(self, node: str = "") -> list[int]:
         """Engines that nobody declared dead: all are of the one node."""
         return [row[0] for row in self.db.execute(SQL["living"]) if row[0]]
 
+    @errors_mapped
+    def everyone(self, node: str = "") -> list[int]:
+        return [row[0] for row in self.db.execute(SQL["everyone"])]
+
     def others(self, node: str) -> int:
         return 0
 
-    def suspect(self, domain_id: int, order: int, fp: int) -> None:
+    def suspect(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3)."""
         with self._transaction():
-            self.db.execute(SQL["suspect"], (domain_id, order, fp))
+            return self.db.execute(SQL["suspect"], (domain_id, order, fp)).rowcount > 0
 
     # -- leases -------------------------------------------------------------------------------
 
+    @errors_mapped
     def lease(self, owner: int, limit: int) -> list[Lease]:
         head = {"now": self.now_ms(), "limit": 1}
         if limit <= 0 or self.db.execute(SQL["lease_candidates"], head).fetchone() is None:
@@ -126,6 +139,7 @@ class SqliteFrontier(SqliteStore):
             seeded=bool(seeded),
         )
 
+    @errors_mapped
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
         now = self.now_ms()
         return {domain_id: self._next_urls(domain_id, now) for domain_id in domain_ids}
@@ -141,6 +155,7 @@ class SqliteFrontier(SqliteStore):
             urls.append(QueuedUrl(fp, url, depth, order, attempts, flags))
         return urls
 
+    @errors_mapped
     def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
         return {each for each in targets if self._settled(*each)}
 
@@ -150,6 +165,7 @@ class SqliteFrontier(SqliteStore):
 
     # -- commit -------------------------------------------------------------------------------
 
+    @errors_mapped
     def commit(self, owner: int, batch: Batch) -> Committed:
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
         with self._transaction(owner) as now:
@@ -159,6 +175,7 @@ class SqliteFrontier(SqliteStore):
         self._control(result)
         return result
 
+    @errors_mapped
     def watch(self) -> Committed:
         result = Committed(self.now_ms(), 0, False, 0)
         self._control(result)
@@ -166,9 +183,10 @@ class SqliteFrontier(SqliteStore):
 
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
         done, left = self._finish(batch.pages)
-        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._defer(batch.deferred)
         added, new_domains = self._add(batch.links, now, result, own=owner)
+        # After adding: the page that filled a domain's cap may have brought links of its own.
+        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember(batch)
         for release in batch.released:
             self._release(owner, release, result.added.get(release.domain_id, 0))
@@ -298,14 +316,44 @@ class SqliteFrontier(SqliteStore):
     ) -> int:
         """Queue URLs that no engine found. With a rank they are seeds: first come, first visited,
         before any domain that was found by a link."""
+        found = {link[:2]: link for link in links}
         with self._transaction() as now:
-            result = Committed(now, 0, False, 0)
-            count, domains = self._add(list(links), now, result, rank=rank)
+            all_new = rank is not None and self._add_unknown(found, now, rank)
+            if all_new:
+                count, domains = len(found), len({link[0] for link in found.values()})
+            else:
+                result = Committed(now, 0, False, 0)
+                count, domains = self._add(list(found.values()), now, result, rank=rank)
             self.db.execute(SQL["account_add"], {"now": now, "queued": count, "domains": domains})
             self.db.executemany(
                 SQL["setting_put"], [(key, str(value)) for key, value in (seeds_done or {}).items()]
             )
         return count
+
+    def _add_unknown(self, found: dict[tuple[int, int], Link], now: int, rank: int) -> bool:
+        """Queue seeds in bulk if none of them nor of their domains is known; else do nothing.
+
+        Three statements for a chunk instead of four for a seed: a fifth of the time.
+        """
+        first: dict[int, tuple[str, int]] = {}
+        for place, link in enumerate(found.values()):
+            first.setdefault(link[0], (link[4], place))
+        counts = Counter(link[0] for link in found.values())
+        rows = [
+            (ident, found_order(depth, now), fp, url, depth, 0, flags)
+            for ident, fp, url, depth, _, flags in sorted(found.values())
+        ]
+        self.db.execute("SAVEPOINT bulk")
+        domains = self.db.executemany(
+            SQL["domain_insert_new"],
+            [(i, first[i][0], rank + first[i][1], counts[i]) for i in sorted(first)],
+        ).rowcount
+        seen = self.db.executemany(SQL["seen_insert"], [(r[0], r[2], r[1]) for r in rows]).rowcount
+        if domains == len(first) and seen == len(rows):
+            self.db.executemany(SQL["queue_insert"], rows)
+            return True
+        self.db.execute("ROLLBACK TO bulk")
+        return False
 
     def _add(
         self,
@@ -387,6 +435,7 @@ class SqliteFrontier(SqliteStore):
 
     # -- the end ------------------------------------------------------------------------------
 
+    @errors_mapped
     def finished(self) -> bool:
         if self._one("any_live_domain") is not None:
             return False

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
-from lycosa.errors import DiskFull, StoreError, UserError
+from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier import queries
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 CACHE_KIB = 64 << 10
+_PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR})
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
@@ -55,9 +59,28 @@ def mapped(error: sqlite3.Error) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) or 0
     if code & 0xFF == sqlite3.SQLITE_FULL:
         return DiskFull("The disk is full: make room, then go on with --resume.")
-    return StoreError(f"The crawl's database failed: {error}.")
+    kind = StoreGone if code & 0xFF in _PASSING else StoreError
+    return kind(f"The crawl's database failed: {error}.")
 
 
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def errors_mapped(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A method whose SQLite errors come out as ours."""
+
+    @wraps(method)
+    def wrapper(*args: Arguments.args, **more: Arguments.kwargs) -> Result:
+        try:
+            return method(*args, **more)
+        except sqlite3.Error as error:
+            raise mapped(error) from error
+
+    return wrapper
+
+
+@errors_mapped
 def migrate(db: sqlite3.Connection) -> None:
     """Bring the schema to this version; refuses one from a newer version."""
     steps = queries.migrations("sqlite")
@@ -66,6 +89,7 @@ def migrate(db: sqlite3.Connection) -> None:
         db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
 
 
+@errors_mapped
 def check_version(db: sqlite3.Connection) -> int:
     """The schema's version; raises UserError if this lycosa is too old for it."""
     version: int = db.execute("PRAGMA user_version").fetchone()[0]

@@ -13,7 +13,7 @@ from lycosa.clock import wall_now
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
 from lycosa.frontier.readers import engine_values, page_row, summed
-from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, mapped
+from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, errors_mapped, mapped
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
@@ -28,11 +28,8 @@ class SqliteReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.db = connect_to_read(path)
-        try:
-            if check_version(self.db) == 0:
-                raise UserError(f"{path} holds no crawl yet: start it with 'lycosa crawl'.")
-        except sqlite3.Error as error:
-            raise mapped(error) from error
+        if check_version(self.db) == 0:
+            raise UserError(f"{path} holds no crawl: remove it, and start one with 'lycosa crawl'.")
         self.db.row_factory = sqlite3.Row
 
     def _rows(self, query: str, values: Any = ()) -> list[sqlite3.Row]:
@@ -41,9 +38,11 @@ class SqliteReader:
     def _value(self, query: str, values: Any = ()) -> Any:
         return self.db.execute(SQL[query], values).fetchone()[0]
 
+    @errors_mapped
     def settings(self) -> dict[str, Any]:
         return {row["key"]: row["value"] for row in self._rows("settings")}
 
+    @errors_mapped
     def status(self) -> dict[str, Any]:
         settings = self.settings()
         engines = [engine_values(dict(row)) for row in self._rows("crawlers")]
@@ -79,6 +78,7 @@ class SqliteReader:
         for row in self.db.execute(query, [value for _, value in used] + [limit]):
             yield page_row(dict(row))
 
+    @errors_mapped
     def find(self, url: str) -> dict[str, Any]:
         """Everything known of a URL: its page, queue row, domain and origin."""
         clean = canonical(url)
@@ -112,17 +112,17 @@ class SqliteReader:
                 return {**dict(row), "ahead": ahead, "waits_until_ms": waits_until(order)}
         return None
 
+    @errors_mapped
     def exclusions(self) -> tuple[int, list[str]]:
         version = int(self.settings().get("rules_version", 0))
         return version, [row["line"] for row in self._rows("exclusions")]
 
     def add_exclusions(self, lines: list[str]) -> int:
         """Add exclusions to a crawl; its engines hear of them within a second."""
-        version = self.exclusions()[0] + 1
 
         def write(db: sqlite3.Connection) -> None:
             db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
-            db.execute(SQL["setting_put"], ("rules_version", str(version)))
+            db.execute(SQL["rules_changed"])
 
         self._write(write)
         return len(self.exclusions()[1])
@@ -141,6 +141,7 @@ class SqliteReader:
         finally:
             db.close()
 
+    @errors_mapped
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
 

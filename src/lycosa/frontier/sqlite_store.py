@@ -14,7 +14,7 @@ from typing import Any
 from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
 from lycosa.frontier import StoreRules, queries
-from lycosa.frontier.sqlite_db import check_version, connect, mapped, migrate
+from lycosa.frontier.sqlite_db import check_version, connect, errors_mapped, mapped, migrate
 from lycosa.frontier.states import Contact
 
 SQL = queries.load("sqlite")
@@ -58,8 +58,11 @@ class SqliteStore:
             raise
 
     def _rollback(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
+        try:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+        except sqlite3.Error:
+            pass  # what made us roll back is the error to tell of
 
     def _fence(self, owner: int, now: int) -> None:
         lease = self.rules.lease_ms
@@ -71,11 +74,13 @@ class SqliteStore:
         row = self.db.execute(SQL[query], values).fetchone()
         return None if row is None else row[0]
 
+    @errors_mapped
     def exclusions(self) -> list[str]:
         return [row[0] for row in self.db.execute(SQL["exclusions"])]
 
     # -- settings -----------------------------------------------------------------------------
 
+    @errors_mapped
     def setting(self, key: str) -> str | None:
         """One setting of the crawl."""
         value: str | None = self._one("setting_get", (key,))
@@ -88,16 +93,19 @@ class SqliteStore:
                 SQL["setting_put"], [(key, str(value)) for key, value in settings.items()]
             )
 
+    @errors_mapped
     def totals(self) -> tuple[int, bool]:
         """Pages of the whole crawl, and whether somebody asked it to stop."""
         total, stop, _ = self.db.execute(SQL["control"]).fetchone()
         return total or 0, stop == "1"
 
+    @errors_mapped
     def backlog(self) -> tuple[int, int]:
         """URLs queued, and domains known."""
         queued, domains = self.db.execute(SQL["backlog"]).fetchone()
         return queued or 0, domains or 0
 
+    @errors_mapped
     def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
         """How much of each segment is committed."""
         return {(kind, number): size for kind, number, size in self.db.execute(SQL["segments"])}
@@ -107,10 +115,22 @@ class SqliteStore:
         with self._transaction():
             self.db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
 
+    @errors_mapped
+    def active_domains(self, limit: int) -> int:
+        """Domains with something left to fetch, counted no further than `limit`."""
+        value: int = self._one("active_count", (limit,))
+        return value
+
+    @errors_mapped
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
         value: int = self._one("newest_time")
         return value
+
+    @errors_mapped
+    def settle(self) -> None:
+        """Bring everything into the one file; raises DiskFull if it does not fit."""
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def close(self) -> None:
         self.db.close()

@@ -223,6 +223,8 @@ class _Judge:
             self._blame("P2", "overlap", entry, f"with {last.url}")
         gap = entry.start - domain.last_end
         needed = max(self._delay, domain.crawl_delay)
+        if robots and last is not None and last.url == entry.url:
+            needed = self._delay  # asked again: the first answer did not reach a living crawler
         late = domain.not_before - entry.start
         rested = gap >= needed - self._tolerance and late <= self._tolerance
         going_on = [v for v in domain.visits if last and _fits(v, last, entry, robots)]

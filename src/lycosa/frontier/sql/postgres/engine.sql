@@ -224,8 +224,8 @@ SELECT (SELECT sum(pages)::int8 FROM crawlers),
 -- backlog: URLs queued and domains known, from what the engines have counted
 SELECT coalesce(sum(queued), 0)::int8, coalesce(sum(domains), 0)::int8 FROM crawlers;
 
--- any_expired: whether the lease of an engine ended
-SELECT 1 FROM crawlers WHERE NOT dead AND lease_until < %(now)s LIMIT 1;
+-- expired: engines whose lease ended
+SELECT id FROM crawlers WHERE NOT dead AND lease_until < %(now)s ORDER BY id;
 
 -- bury_expired: engines whose lease ended: from now on all their writes are refused
 UPDATE crawlers SET dead = true
@@ -238,6 +238,9 @@ UPDATE crawlers SET dead = true WHERE id = %(owner)s AND NOT dead;
 -- living: engines that were not declared dead, of one node or (by '') of all
 SELECT id FROM crawlers WHERE NOT dead AND %(node)s IN ('', node) ORDER BY id;
 
+-- everyone: every engine that ever worked on this crawl, of one node or (by '') of all
+SELECT id FROM crawlers WHERE id > 0 AND %(node)s IN ('', node) ORDER BY id;
+
 -- others: engines of other nodes whose lease runs
 SELECT count(*) FROM crawlers
 WHERE NOT dead AND node <> %(node)s AND lease_until >= (
@@ -248,6 +251,11 @@ UPDATE domains SET lease_owner = 0,
     ready_at = greatest(ready_at, polite_at, %(since)s + greatest(delay_ms, %(delay)s)),
     polite_at = greatest(polite_at, %(since)s + greatest(delay_ms, %(delay)s))
 WHERE lease_owner = %(owner)s;
+
+-- recount_pages: a dead engine did not say how many pages it got of its domains
+UPDATE domains AS d SET pages = (
+    SELECT count(*) FROM pages AS p WHERE p.domain_id = d.id AND p.status > 0)
+WHERE d.lease_owner = %(owner)s;
 
 -- wait_longer: a dead engine had learnt of longer delays and never committed them
 UPDATE domains AS d SET ready_at = greatest(d.ready_at, u.until),

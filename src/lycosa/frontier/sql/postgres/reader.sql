@@ -20,6 +20,10 @@ SELECT count(*) FROM domains WHERE lease_owner > 0;
 SELECT count(*) FROM (
     SELECT 1 FROM domains WHERE lease_owner = 0 AND ready_at <= %(now)s LIMIT %(limit)s) AS counted;
 
+-- active_count: how many domains have something left to fetch, counted no further than a limit
+SELECT count(*) FROM (
+    SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT %(limit)s) AS counted;
+
 -- page_by_url: the page of a URL
 SELECT * FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
 

@@ -23,9 +23,10 @@ INSERT INTO crawlers (id, host, pid, started_ms, renewed_ms, lease_until, dead, 
 VALUES (0, '', 0, :now, :now, 0, 1, :queued, :domains)
 ON CONFLICT (id) DO UPDATE SET queued = queued + :queued, domains = domains + :domains;
 
--- lease_candidates: the domains that are ready, the longest waiting first
+-- lease_candidates: the domains that are ready, the longest waiting first (the second condition
+-- is what the partial index asks for: SQLite does not conclude it from the first)
 SELECT id FROM domains
-WHERE lease_owner = 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit;
+WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit;
 
 -- lease_take: one domain goes to its new owner
 UPDATE domains SET lease_owner = :owner WHERE id = :id AND lease_owner = 0
@@ -96,6 +97,10 @@ SELECT lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains WHER
 INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
 VALUES (:id, :name, 0, :ready, 0, :queued, :seeded);
 
+-- domain_insert_new: a seed's domain, if it is not known; its rank is its place in the line
+INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
+VALUES (?, ?, 0, ?, 0, ?, 1) ON CONFLICT DO NOTHING;
+
 -- domain_wake: an idle domain, or one that only waits for retries, got a URL
 UPDATE domains SET lease_owner = 0, ready_at = max(polite_at, :now), queued = queued + :queued,
     seeded = max(seeded, :seeded)
@@ -143,6 +148,9 @@ SELECT sum(queued), sum(domains) FROM crawlers;
 -- expired: engines whose lease ended
 SELECT id, lease_until FROM crawlers WHERE NOT dead AND lease_until < :now;
 
+-- everyone: every engine that ever worked on this crawl
+SELECT id FROM crawlers WHERE id > 0;
+
 -- living: engines that were not declared dead
 SELECT id FROM crawlers WHERE NOT dead;
 
@@ -153,14 +161,19 @@ UPDATE crawlers SET dead = 1 WHERE id = ? AND NOT dead;
 UPDATE domains SET lease_owner = 0,
     ready_at = max(ready_at, polite_at, :since + max(delay_ms, :delay)),
     polite_at = max(polite_at, :since + max(delay_ms, :delay))
-WHERE lease_owner = :owner;
+WHERE lease_owner = :owner AND lease_owner >= 0;
+
+-- recount_pages: a dead engine did not say how many pages it got of its domains
+UPDATE domains SET pages = (
+    SELECT count(*) FROM pages WHERE domain_id = domains.id AND status > 0)
+WHERE lease_owner = :owner AND lease_owner >= 0;
 
 -- wait_longer: a dead engine had learnt of a longer delay and never committed it
 UPDATE domains SET ready_at = max(ready_at, :until), polite_at = max(polite_at, :until)
 WHERE id = :id AND lease_owner <= 0;
 
 -- held_by: the domains that an engine holds
-SELECT id FROM domains WHERE lease_owner = ?;
+SELECT id FROM domains WHERE lease_owner = ? AND lease_owner >= 0;
 
 -- any_live_domain: a domain that is ready (now or later) or held
 SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
@@ -178,6 +191,9 @@ WHERE domain_id = ? AND ord = ? AND fp = ? AND flags < 48;
 
 -- setting_get: one setting of the crawl
 SELECT value FROM crawl WHERE key = ?;
+
+-- rules_changed: engines must read the exclusions again
+UPDATE crawl SET value = CAST(value AS INTEGER) + 1 WHERE key = 'rules_version';
 
 -- setting_put: one setting of the crawl
 INSERT INTO crawl (key, value) VALUES (?, ?)

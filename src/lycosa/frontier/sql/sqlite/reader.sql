@@ -10,11 +10,14 @@ SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, qu
 FROM domains WHERE id = ?;
 
 -- held_count: how many domains are held
-SELECT count(*) FROM domains WHERE lease_owner > 0;
+SELECT count(*) FROM domains WHERE lease_owner > 0 AND lease_owner >= 0;
 
 -- ready_count: how many domains are ready, counted no further than a limit
 SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE lease_owner = 0 AND ready_at <= ? LIMIT ?);
+    SELECT 1 FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= ? LIMIT ?);
+
+-- active_count: how many domains have something left to fetch, counted no further than a limit
+SELECT count(*) FROM (SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT ?);
 
 -- page_by_url: the page of a URL
 SELECT * FROM pages WHERE domain_id = ? AND fp = ?;

@@ -1,0 +1,39 @@
+"""Which page an engine is parsing now, in a place that survives its death (S3).
+
+The engine writes, the supervisor reads when the engine is gone. Knows nothing of parsing.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from pathlib import Path
+
+_MARK = struct.Struct("<qqq")  # domain, order in its queue, fingerprint
+
+
+def _path(root: Path, engine: int) -> Path:
+    return root / f"engine-{engine}.page"
+
+
+class Mark:
+    """The mark of one engine."""
+
+    def __init__(self, root: Path, engine: int) -> None:
+        path = _path(root, engine)
+        path.write_bytes(bytes(_MARK.size))
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), _MARK.size)
+
+    def set(self, domain_id: int, order: int, fp: int) -> None:
+        """This page is being parsed; zeros for none."""
+        _MARK.pack_into(self._map, 0, domain_id, order, fp)
+
+
+def read(root: Path, engine: int) -> tuple[int, int, int] | None:
+    """(domain_id, order, fp) of the page that an engine was parsing, None for none."""
+    try:
+        domain_id, order, fp = _MARK.unpack(_path(root, engine).read_bytes())
+    except (FileNotFoundError, struct.error):
+        return None
+    return (domain_id, order, fp) if domain_id else None

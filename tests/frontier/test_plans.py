@@ -1,0 +1,83 @@
+"""The hot queries read the head of an index and sort nothing, whatever the size of the queue."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Bench
+from helpers import batch, link, page, release
+
+from lycosa.frontier.sqlite import SQL
+
+# The plans of the other store are in a file of their own.
+pytestmark = pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
+
+VALUES = {
+    "lease_candidates": {"now": 1, "limit": 10},
+    "next_urls": {"id": 1, "waiting": 1 << 61, "now": 1, "limit": 8},
+    "take_over": {"owner": 1, "since": 1, "delay": 1},
+    "seen_order": (1, 1),
+    "queue_delete": (1, 1, 1),
+    "seen_insert": (1, 1, 1),
+    "domain_state": (1,),
+    "origins_of": (1,),
+    "queue_head": (1,),
+    "release": dict.fromkeys(
+        ["state", "ready", "polite", "failures", "pages", "queued", "id", "owner"], 1
+    ),
+    "held_by": (1,),
+    "release_state": (1, 1),
+    "robots_size": (1,),
+    "any_live_domain": (),
+    "any_queued": (),
+}
+
+
+@pytest.mark.parametrize("query", VALUES)
+def test_no_scan_and_no_sort(bench: Bench, query: str) -> None:
+    db = bench.frontier.db
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {SQL[query]}", VALUES[query])]
+    assert not [step for step in plan if "TEMP B-TREE" in step], plan
+    scans = [step for step in plan if step.startswith("SCAN")]
+    # Reading the first row of an index or of a table is a scan by name only.
+    allowed = {"any_live_domain", "any_queued", "next_urls"}
+    assert not scans or query in allowed, plan
+    if query == "next_urls":
+        assert all("queue" not in step for step in scans), plan
+
+
+def test_a_lease_reads_the_partial_index(bench: Bench) -> None:
+    db = bench.frontier.db
+    plan = db.execute(f"EXPLAIN QUERY PLAN {SQL['lease_candidates']}", {"now": 1, "limit": 1})
+    assert "domains_by_lease" in plan.fetchall()[0][3]
+
+
+def steps(bench: Bench, owner: int, number: int) -> int:
+    """Virtual-machine steps of one lease, refill and commit: a cost without a clock."""
+    db = bench.frontier.db
+    count = 0
+
+    def step() -> int:
+        nonlocal count
+        count += 1
+        return 0
+
+    db.set_progress_handler(step, 10)
+    leases = bench.frontier.lease(owner, 20)
+    assert len(leases) == 20
+    bench.frontier.refill([each.domain_id for each in leases])
+    pages = [page(each.domain_id, each.urls[0]) for each in leases]
+    back = [release(each, bench.clock.ms + 70_000) for each in leases]
+    links = [link(f"https://new{n}.test/{number}", 1) for n in range(100)]
+    bench.frontier.commit(owner, batch(number, pages=pages, links=links, released=back))
+    db.set_progress_handler(None, 0)
+    return count
+
+
+def test_cost_does_not_grow_with_the_frontier(bench: Bench) -> None:
+    """F3 in miniature: a hundred times the queue costs less than twice the steps."""
+    owner = bench.frontier.register("host", 1)
+    bench.frontier.add([link(f"https://d{n}.test/{m}") for n in range(200) for m in range(5)])
+    small = steps(bench, owner, 1)
+    bench.frontier.add([link(f"https://e{n}.test/{m}") for n in range(2000) for m in range(50)])
+    large = steps(bench, owner, 2)
+    assert large < 2 * small, (small, large)

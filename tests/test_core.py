@@ -1,0 +1,251 @@
+"""An engine without its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lycosa.core import Core, CoreRules
+from lycosa.exchange import Exchange, Exchanger
+from lycosa.frontier import Batch, StoreRules
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.harvest import Harvest, HarvestRules
+from lycosa.records import Failure, Request, Response
+from lycosa.scheduler import Scheduler
+from lycosa.scope import Scope, ScopeRules
+from lycosa.urls import link
+from lycosa.visit import VisitRules
+
+TO_MS = 1_800_000_000_000.0
+
+
+class Bench:
+    """A core on a real store, with time in the test's hands."""
+
+    def __init__(self, path: Path, **rules: object) -> None:
+        self.now = 1000.0
+        self.store = SqliteFrontier(
+            path, StoreRules(), lambda: int(self.now * 1000 + TO_MS), create=True
+        )
+        self.store.db.execute("PRAGMA synchronous = OFF")
+        scope = Scope(ScopeRules())
+        harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
+        workers = int(str(rules.pop("workers", 100)))
+        address = str(rules.pop("address", ""))
+        core_rules = CoreRules(VisitRules(70.0), **{"ip_delay": 0.0, **rules})  # type: ignore[arg-type]
+        self.core = Core(
+            core_rules, Scheduler(70.0, workers), harvest, scope, TO_MS,
+            address_of=lambda url: address,
+        )  # fmt: skip
+        self.exchanger = Exchanger(self.store, self.store.register("t", 1), lambda: self.now)
+        self.exchanges = 0
+
+    def seed(self, *urls: str) -> None:
+        found = [link(url) for url in urls]
+        self.store.add([(d, fp, url, 0, name, 2) for d, fp, url, name in found], rank=0)
+
+    def ask(self) -> None:
+        self.exchanges += 1
+        reply = self.exchanger.perform(self.core.exchange(self.now))
+        assert reply.error is None, reply.error
+        self.core.absorb(reply, self.now)
+
+    def start(self) -> list[Request]:
+        found: list[Request] = []
+        while more := self.core.start(self.now):
+            found += more
+        return found
+
+    def answer(self, request: Request, status: int = 404, body: bytes = b"") -> list[Request]:
+        head = b"HTTP/1.1 %d X\r\nContent-Type: text/html\r\n\r\n" % status
+        response = Response(request, status, head, body, started=self.now, ended=self.now)
+        return self.core.answer(response, self.now)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "crawl.sqlite")
+    yield made
+    made.store.close()
+
+
+def test_one_exchange_feeds_a_thousand_fetches(tmp_path: Path) -> None:
+    """Workers never touch the store: its calls don't grow with their number."""
+    bench = Bench(tmp_path / "crawl.sqlite", workers=1000)
+    bench.seed(*(f"https://d{n}.test/" for n in range(1000)))
+    bench.ask()
+    requests = bench.start()
+    assert len(requests) == 1000
+    for robots in requests:
+        for page in bench.answer(robots):
+            bench.answer(page, 200, b"<p>hello")
+    bench.ask()
+    assert bench.exchanges == 2
+    assert bench.store.totals()[0] == 1000
+
+
+def test_nothing_is_started_without_a_lease(bench: Bench) -> None:
+    bench.seed("https://a.test/")
+    bench.core.scheduler.add([], 0, bench.now, 0)
+    assert bench.start() == []
+
+
+def test_nothing_is_started_that_could_outlive_the_lease(bench: Bench) -> None:
+    """P4: the lease counts from the moment its renewal was sent, less a margin."""
+    bench.seed("https://a.test/")
+    bench.ask()
+    assert bench.core.deadline == bench.now + 180 - 5
+    bench.now += 180 - 5 - 90 + 0.001
+    assert bench.start() == []
+    bench.ask()
+    assert len(bench.start()) == 1
+
+
+def test_what_happens_after_a_commit_was_cut_goes_into_the_next(bench: Bench) -> None:
+    bench.seed("https://a.test/", "https://b.test/")
+    bench.ask()
+    one, two = bench.start()
+    (page,) = bench.answer(one)
+    bench.answer(page, 200, b"<a href=/x>x</a>")
+    exchange = bench.core.exchange(bench.now)
+    (page,) = bench.answer(two)
+    bench.answer(page, 200, b"<p>late")
+    assert len(exchange.batch.pages) == 1
+    assert len(bench.core.batch.pages) == 1
+
+
+def test_a_failed_commit_is_tried_again_and_applied_once(bench: Bench) -> None:
+    """F5: the same batch with the same number, whatever became of the first try."""
+    bench.seed("https://a.test/")
+    bench.ask()
+    (robots,) = bench.start()
+    (page,) = bench.answer(robots)
+    bench.answer(page, 200, b"<p>hello")
+    exchange = bench.core.exchange(bench.now)
+    first = bench.exchanger.perform(exchange)
+    again = bench.exchanger.perform(Exchange(exchange.batch))
+    assert first.error is None and again.error is None
+    assert bench.store.totals()[0] == 1
+
+
+def test_the_page_limit_is_shared_and_kept(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "crawl.sqlite", max_pages=5, engines=2)
+    bench.seed(*(f"https://d{n}.test/" for n in range(20)))
+    bench.ask()
+    assert len(bench.start()) == 3
+
+
+def test_the_last_page_of_the_limit_is_not_left_to_others(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "crawl.sqlite", max_pages=1, engines=8)
+    bench.seed("https://a.test/")
+    bench.ask()
+    assert len(bench.start()) == 1
+
+
+def test_shared_hosting_is_visited_one_after_the_other(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "crawl.sqlite", ip_delay=1.0, address="192.0.2.1")
+    bench.seed(*(f"https://d{n}.test/" for n in range(3)))
+    bench.ask()
+    started = []
+    for _ in range(30):
+        started += [bench.now] * len(bench.start())
+        bench.now += 0.1
+    assert [round(t - 1000, 1) for t in started] == [0.0, 1.0, 2.0]
+
+
+def test_a_shared_robots_is_asked_once_for_everyone(bench: Bench) -> None:
+    """A thousand origins that redirect to one place cost it one request (P2's exception)."""
+    bench.seed(*(f"https://d{n}.test/" for n in range(50)))
+    bench.ask()
+    head = b"HTTP/1.1 301 X\r\nLocation: https://home.test/robots.txt\r\n\r\n"
+    shared = []
+    for request in bench.start():
+        response = Response(request, 301, head, started=bench.now, ended=bench.now)
+        shared += bench.core.answer(response, bench.now)
+    assert [request.url for request in shared] == ["https://home.test/robots.txt"]
+    pages = bench.answer(shared[0], 200, b"User-agent: *\nAllow: /")
+    assert len(pages) == 50
+    bench.seed("https://late.test/")
+    bench.now += 3500
+    bench.ask()
+    for request in bench.start():
+        response = Response(request, 301, head, started=bench.now, ended=bench.now)
+        (page,) = bench.core.answer(response, bench.now)
+        assert page.url == "https://late.test/"
+
+
+def test_a_failed_shared_robots_wakes_everyone_who_waits(bench: Bench) -> None:
+    bench.seed("https://a.test/", "https://b.test/")
+    bench.ask()
+    head = b"HTTP/1.1 301 X\r\nLocation: https://home.test/robots.txt\r\n\r\n"
+    shared = []
+    for request in bench.start():
+        response = Response(request, 301, head, started=bench.now, ended=bench.now)
+        shared += bench.core.answer(response, bench.now)
+    failed = Response(shared[0], failure=Failure.CONNECT, ended=bench.now)
+    assert bench.core.answer(failed, bench.now) == []
+    assert bench.core.scheduler.visiting == 0
+    assert len(bench.core.batch.deferred) == 2
+
+
+def test_stopping_gives_everything_back(bench: Bench) -> None:
+    bench.seed(*(f"https://d{n}.test/" for n in range(10)))
+    bench.ask()
+    requests = bench.start()
+    bench.core.stop()
+    for request in requests:
+        bench.core.answer(Response(request, failure=Failure.STOPPED, ended=bench.now), bench.now)
+    bench.ask()
+    assert bench.core.idle
+    held = bench.store.db.execute("SELECT count(*) FROM domains WHERE lease_owner > 0").fetchone()
+    assert held == (0,)
+    assert bench.store.backlog()[0] == 10
+
+
+def test_a_fault_of_ours_costs_one_url_and_not_the_engine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    bench.core._bug = told.append
+    bench.seed("https://a.test/", "https://b.test/", "https://c.test/")
+    bench.ask()
+    one, two, three = bench.start()
+    (page,) = bench.answer(one)
+    monkeypatch.setattr("lycosa.harvest.parse", lambda *args, **more: 1 / 0)
+    bench.answer(page, 200, b"<p>hello")
+    monkeypatch.setattr("lycosa.visit.robots.parse", lambda *args, **more: 1 / 0)
+    bench.answer(two, 200, b"User-agent: *")
+    outcomes = [(row.url, row.outcome) for row in bench.core.batch.pages]
+    assert outcomes == [("https://a.test/", "bug"), ("https://b.test/", "bug")]
+    assert len(told) == 2
+    assert bench.core.scheduler.visiting == 1
+    assert bench.answer(three)
+
+
+def test_a_domain_whose_address_is_unknown_waits_for_it(tmp_path: Path) -> None:
+    """Shared hosting is respected at first contact too."""
+    bench = Bench(tmp_path / "crawl.sqlite", ip_delay=1.0)
+    bench.core._address_of = lambda url: None
+    bench.seed("https://a.test/", "https://b.test/")
+    bench.ask()
+    assert bench.start() == []
+    first, second = bench.core.lookups
+    assert len(bench.core.resolved(first, "192.0.2.1", bench.now)) == 1
+    assert bench.core.resolved(second, "192.0.2.1", bench.now) == []
+    assert bench.core.scheduler.next_time() == bench.now + 1.0
+
+
+def test_a_slow_store_stops_new_visits_before_memory_is_full(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "crawl.sqlite")
+    bench.seed(*(f"https://d{n}.test/" for n in range(3)))
+    bench.ask()
+    bench.core._bytes = 64 << 20
+    assert bench.start() == []
+    assert bench.core.due(bench.now)
+
+
+def test_an_empty_batch_says_so() -> None:
+    assert Batch().empty()
+    assert not Batch(dropped=[(1, None, "x")]).empty()  # type: ignore[list-item]

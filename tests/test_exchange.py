@@ -1,0 +1,147 @@
+"""What an engine exchanges with the store: content first, then the commit, then more work."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lycosa.archive.segments import SegmentWriter, segment_name
+from lycosa.archive.text import iter_rows, text_row
+from lycosa.errors import StoreError
+from lycosa.exchange import Exchange, Exchanger, StoreThread
+from lycosa.frontier import Batch, Committed, StoreRules
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.metrics import Stats
+from lycosa.records import Lease, PageRow
+from lycosa.urls import link
+
+NOW_MS = 1_800_000_000_000
+
+
+class Watched(SqliteFrontier):
+    """A store that can fail before or after a commit, and remembers what was on disk then."""
+
+    fail_before = fail_after = False
+    text_at_commit = -1
+    root = Path()
+
+    def commit(self, owner: int, batch: Batch) -> Committed:
+        files = list((self.root / "text").glob("*"))
+        self.text_at_commit = sum(file.stat().st_size for file in files)
+        if self.fail_before:
+            raise StoreError("gone before")
+        result = super().commit(owner, batch)
+        if self.fail_after:
+            raise StoreError("gone after")
+        return result
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Watched]:
+    made = Watched(tmp_path / "crawl.sqlite", StoreRules(), lambda: NOW_MS, create=True)
+    made.root = tmp_path
+    yield made
+    made.close()
+
+
+def exchanger(store: Watched, root: Path, renew_every: float = 0.0) -> Exchanger:
+    owner = store.register("t", 1)
+    text = SegmentWriter(root, "text", owner, 1 << 30)
+    return Exchanger(store, owner, lambda: 1.0, text, renew_every=renew_every)
+
+
+def leased(store: Watched, work: Exchanger, *urls: str) -> Lease:
+    store.add([(*link(url)[:3], 0, link(url)[3], 2) for url in urls], rank=0)
+    (lease,) = work.perform(Exchange(Batch(stats=Stats().to_dict()), want=5)).leases
+    return lease
+
+
+def kept(lease: Lease, place: int, order: int | None = None) -> PageRow:
+    url = lease.urls[place]
+    row = text_row(url.url, NOW_MS, 200, "t", "en", "hello")
+    at = url.order if order is None else order
+    return PageRow(lease.domain_id, url.fp, url.url, at, 0, NOW_MS, 200, "ok", text_row=row)
+
+
+def batch_of(*pages: PageRow) -> Batch:
+    stats = Stats(pages=len(pages), ok=len(pages), outcomes={"ok": len(pages)})
+    return Batch(pages=list(pages), stats=stats.to_dict())
+
+
+def texts(store: Watched, root: Path) -> list[str]:
+    known = store.committed_segments()
+    committed = {segment_name(kind, number): size for (kind, number), size in known.items()}
+    return [row["url"] for row in iter_rows(root, committed)]
+
+
+def test_content_is_on_disk_before_the_commit(store: Watched, tmp_path: Path) -> None:
+    work = exchanger(store, tmp_path)
+    lease = leased(store, work, "https://a.test/")
+    reply = work.perform(Exchange(batch_of(kept(lease, 0))))
+    assert reply.error is None
+    assert store.text_at_commit > 0
+    assert texts(store, tmp_path) == ["https://a.test/"]
+
+
+@pytest.mark.parametrize("fault", ["fail_before", "fail_after"])
+def test_a_commit_of_unknown_outcome_is_neither_lost_nor_applied_twice(
+    store: Watched, tmp_path: Path, fault: str
+) -> None:
+    """F5: the batch is tried again as it is; its text is not written again."""
+    work = exchanger(store, tmp_path)
+    lease = leased(store, work, "https://a.test/")
+    exchange = Exchange(batch_of(kept(lease, 0)))
+    setattr(store, fault, True)
+    assert isinstance(work.perform(exchange).error, StoreError)
+    setattr(store, fault, False)
+    assert work.perform(exchange).error is None
+    assert store.totals()[0] == 1
+    assert texts(store, tmp_path) == ["https://a.test/"]
+
+
+def test_a_redirect_to_a_page_that_is_done_keeps_no_text_twice(
+    store: Watched, tmp_path: Path
+) -> None:
+    work = exchanger(store, tmp_path)
+    lease = leased(store, work, "https://a.test/")
+    work.perform(Exchange(batch_of(kept(lease, 0))))
+    again = batch_of(kept(lease, 0, order=-1))
+    reply = work.perform(Exchange(again))
+    assert [page.url for page in reply.skipped] == ["https://a.test/"]
+    assert texts(store, tmp_path) == ["https://a.test/"]
+    assert (again.stats["pages"], again.stats["ok"], again.stats["outcomes"]["ok"]) == (0, 0, 0)
+
+
+def test_two_redirects_to_one_page_in_a_batch_keep_it_once(store: Watched, tmp_path: Path) -> None:
+    work = exchanger(store, tmp_path)
+    lease = leased(store, work, "https://a.test/")
+    pages = [kept(lease, 0, order=-1), kept(lease, 0, order=-1)]
+    work.perform(Exchange(batch_of(*pages)))
+    assert texts(store, tmp_path) == ["https://a.test/"]
+
+
+def test_nothing_to_say_needs_no_commit_while_the_lease_is_fresh(
+    store: Watched, tmp_path: Path
+) -> None:
+    work = exchanger(store, tmp_path, renew_every=9.0)
+    work.perform(Exchange(Batch(stats={})))
+    store.fail_before = True
+    reply = work.perform(Exchange(Batch(stats={})))
+    assert reply.error is None
+    assert reply.sent == 1.0
+
+
+def test_the_store_thread_answers_and_wakes_the_loop(store: Watched, tmp_path: Path) -> None:
+    woken = threading.Event()
+    thread = StoreThread(exchanger(store, tmp_path), woken.set)
+    assert thread.poll() is None
+    thread.submit(Exchange(Batch(stats={})))
+    assert thread.busy
+    assert woken.wait(10)
+    reply = thread.poll()
+    assert reply is not None and reply.error is None
+    assert not thread.busy
+    thread.close()

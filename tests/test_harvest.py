@@ -1,0 +1,186 @@
+"""From responses to pages, text and links."""
+
+from __future__ import annotations
+
+import gzip
+from collections import deque
+
+import orjson
+import pytest
+
+from lycosa.frontier import Batch
+from lycosa.harvest import Harvest, HarvestRules, SentLinks
+from lycosa.metrics import Stats
+from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated
+from lycosa.scheduler import Held
+from lycosa.scope import Scope, ScopeRules
+from lycosa.urls import domain_id, fingerprint
+from lycosa.visit import Result
+
+HTML = "Content-Type: text/html; charset=utf-8"
+
+
+class Bench:
+    def __init__(self, scope: ScopeRules | None = None, **rules: object) -> None:
+        self.batch, self.stats = Batch(), Stats()
+        made = Scope(scope or ScopeRules())
+        self.harvest = Harvest(HarvestRules(**rules), made, lambda r: b"GET", iter("abcdefgh"))  # type: ignore[arg-type]
+        self.held = Held(domain_id("a.test"), "a.test", True, 70.0, 0, 0, 5, 0.0, deque(), {})
+
+    def page(
+        self, body: bytes, headers: str = HTML, status: int = 200, flags: int = 0, url: str = "/p"
+    ) -> None:
+        full = f"https://a.test{url}"
+        queued = QueuedUrl(fingerprint(full), full, 1, 7, flags=flags)
+        request = Request(full, "a.test", 443, True, Kind.PAGE, 9.0)
+        head = f"HTTP/1.1 {status} X\r\n{headers}\r\n\r\n".encode()
+        result = Result(self.held, 1.0, 2.0, requests=1)
+        result.page = (queued, Response(request, status, head, body))
+        self.harvest.take(result, self.batch, self.stats, 0.0)
+
+    @property
+    def urls(self) -> list[str]:
+        return [link[2] for link in self.batch.links]
+
+
+def test_a_page_becomes_a_row_a_text_and_links() -> None:
+    bench = Bench()
+    bench.page(b"<html lang=de><title>T</title><p>Hallo <a href=/x>x</a> <a href=//b.test/y>y</a>")
+    (row,) = bench.batch.pages
+    assert (row.outcome, row.status, row.title, row.order, row.depth) == ("ok", 200, "T", 7, 1)
+    text = orjson.loads(row.text_row)
+    assert (text["url"], text["lang"], text["title"]) == ("https://a.test/p", "de", "T")
+    assert "Hallo" in text["text"]
+    assert bench.urls == ["https://a.test/x", "https://b.test/y"]
+    assert {link[3] for link in bench.batch.links} == {2}
+    assert (bench.stats.pages, bench.stats.ok, bench.held.pages) == (1, 1, 1)
+
+
+def test_base_href_counts_relative_to_the_page() -> None:
+    bench = Bench()
+    bench.page(b"<base href='/deep/down/'><a href=x>x</a>")
+    assert bench.urls == ["https://a.test/deep/down/x"]
+
+
+@pytest.mark.parametrize("status", [404, 500, 301])
+def test_other_statuses_are_recorded_without_text_or_links(status: int) -> None:
+    bench = Bench()
+    bench.page(b"<a href=/x>x</a>", status=status)
+    (row,) = bench.batch.pages
+    assert (row.outcome, row.text_row, bench.urls) == (f"http-{status}", b"", [])
+    assert bench.stats.pages == 1
+
+
+def test_noindex_keeps_no_text_but_follows() -> None:
+    bench = Bench()
+    bench.page(b"<meta name=robots content=noindex><a href=/x>x</a>")
+    assert bench.batch.pages[0].outcome == "noindex"
+    assert bench.batch.pages[0].text_row == b""
+    assert bench.urls == ["https://a.test/x"]
+
+
+@pytest.mark.parametrize(
+    ("header", "outcome", "links"),
+    [
+        ("X-Robots-Tag: noindex", "noindex", 1),
+        ("X-Robots-Tag: none", "noindex", 0),
+        ("X-Robots-Tag: nofollow", "ok", 0),
+        ("X-Robots-Tag: otherbot: noindex", "ok", 1),
+        ("X-Robots-Tag: lycosa: noindex", "noindex", 1),
+    ],
+)
+def test_x_robots_tag(header: str, outcome: str, links: int) -> None:
+    bench = Bench()
+    bench.page(b"<a href=/x>x</a>", f"{HTML}\r\n{header}")
+    assert (bench.batch.pages[0].outcome, len(bench.urls)) == (outcome, links)
+
+
+def test_what_is_not_text_is_recorded_as_such() -> None:
+    bench = Bench()
+    full = QueuedUrl(1, "https://a.test/i", 0, 0)
+    request = Request(full.url, "a.test", 443, True, Kind.PAGE, 9.0)
+    head = b"HTTP/1.1 200 X\r\nContent-Type: image/png\r\n\r\n"
+    result = Result(bench.held, 1.0, 2.0, requests=1)
+    result.page = (full, Response(request, 200, head, truncated=Truncated.TYPE))
+    bench.harvest.take(result, bench.batch, bench.stats, 0.0)
+    assert bench.batch.pages[0].outcome == "not-text"
+
+
+def test_a_body_that_can_not_be_unpacked() -> None:
+    bench = Bench()
+    bench.page(b"\x1f\x8b\x08\xff\xff\xff", f"{HTML}\r\nContent-Encoding: gzip")
+    assert bench.batch.pages[0].outcome == "undecodable"
+
+
+def test_links_out_of_scope_are_counted_each_time_and_not_sent() -> None:
+    bench = Bench(ScopeRules(max_depth=1, exclude=("bad.test",)))
+    for _ in range(2):
+        bench.page(b"<a href=/x>x</a><a href=https://bad.test/>b</a>")
+    assert bench.urls == []
+    assert bench.stats.drops == {"depth": 2, "excluded": 2}
+
+
+def test_a_link_is_sent_once_while_it_is_remembered() -> None:
+    bench = Bench()
+    for _ in range(3):
+        bench.page(b"<a href=/x>x</a>")
+    assert bench.urls == ["https://a.test/x"]
+
+
+def test_a_full_domain_takes_no_more_of_its_own_links() -> None:
+    bench = Bench(max_queued_per_domain=5)
+    bench.page(b"<a href=/x>x</a><a href=https://b.test/>b</a>")
+    assert bench.urls == ["https://b.test/"]
+    assert bench.stats.drops == {"queue-cap": 1}
+
+
+def test_the_page_cap_empties_the_domain() -> None:
+    bench = Bench(max_pages_per_domain=1)
+    bench.held.run.append(QueuedUrl(5, "https://a.test/5", 0, 5))
+    bench.page(b"<a href=/x>x</a>")
+    (purge,) = bench.batch.purges
+    assert (purge.outcome, purge.forget) == ("page-cap", True)
+    assert not bench.held.run
+    bench.page(b"<a href=/y>y</a>")
+    assert bench.stats.drops["page-cap"] >= 1
+
+
+def test_a_sitemap_gives_links_of_its_own_domain_scope() -> None:
+    bench = Bench()
+    body = b"<urlset><url><loc>https://a.test/from-map</loc></url></urlset>"
+    bench.page(body, "Content-Type: application/xml", flags=Flag.SITEMAP)
+    assert bench.batch.pages[0].outcome == "sitemap"
+    assert bench.urls == ["https://a.test/from-map"]
+
+
+def test_an_index_of_sitemaps_gives_sitemaps_of_its_own_site() -> None:
+    bench = Bench()
+    body = gzip.compress(
+        b"<sitemapindex><sitemap><loc>https://a.test/m1.xml</loc></sitemap>"
+        b"<sitemap><loc>https://other.test/m2.xml</loc></sitemap></sitemapindex>"
+    )
+    bench.page(body, "Content-Type: application/gzip", flags=Flag.SITEMAP)
+    assert [(link[2], link[5]) for link in bench.batch.links] == [
+        ("https://a.test/m1.xml", Flag.SITEMAP)
+    ]
+
+
+def test_noindex_keeps_no_warc_either() -> None:
+    bench = Bench(keep_warc=True)
+    bench.page(b"<meta name=robots content=noindex>hello")
+    assert bench.batch.pages[0].warc == ()
+
+
+def test_warc_records_are_made_only_if_wanted() -> None:
+    plain, full = Bench(), Bench(keep_warc=True)
+    for bench in (plain, full):
+        bench.page(b"hello")
+    assert plain.batch.pages[0].warc == ()
+    assert b"hello" in b"".join(full.batch.pages[0].warc)
+
+
+def test_sent_links_is_bounded() -> None:
+    sent = SentLinks(16)
+    for fp in range(1, 1000):
+        sent.add(fp)
+    assert 999 in sent and 1 not in sent

@@ -1,0 +1,100 @@
+"""After an engine has died: delays remembered, files cut back, the page it died of noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lycosa import mark, upkeep
+from lycosa.archive.ledger import Ledger
+from lycosa.archive.segments import SegmentWriter
+from lycosa.frontier import Batch, StoreRules
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.records import Flag
+from lycosa.urls import link
+
+NOW_MS = 1_800_000_000_000
+
+
+class Clock:
+    ms = NOW_MS
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock) -> Iterator[SqliteFrontier]:
+    made = SqliteFrontier(tmp_path / "crawl.sqlite", StoreRules(), clock, create=True)
+    yield made
+    made.close()
+
+
+def seed(store: SqliteFrontier, *urls: str) -> None:
+    store.add([(*link(url)[:3], 0, link(url)[3], int(Flag.SEED)) for url in urls], rank=0)
+
+
+def test_delays_learnt_in_the_last_second_hold_for_all_engines(
+    store: SqliteFrontier, clock: Clock, tmp_path: Path
+) -> None:
+    seed(store, "https://a.test/", "https://b.test/", "https://c.test/")
+    dead = [store.register("t", n) for n in range(3)]
+    for owner in dead:
+        (lease,) = store.lease(owner, 1)
+        ledger = Ledger(tmp_path, owner, 1 << 20)
+        ledger.started([(lease.name, NOW_MS)])
+        if lease.name != "c.test":
+            ledger.learned(lease.name, 500_000)
+        ledger.close()
+    assert upkeep.rescue(store, tmp_path, dead) == 3
+    heir = store.register("t", 9)
+    clock.ms += 70_000
+    assert [lease.name for lease in store.lease(heir, 9)] == ["c.test"]
+    clock.ms += 430_000
+    assert {lease.name for lease in store.lease(heir, 9)} == {"a.test", "b.test"}
+
+
+def test_what_a_fenced_engine_wrote_is_cut_off(store: SqliteFrontier, tmp_path: Path) -> None:
+    """It was declared dead before its process ended: its files must not be forgotten."""
+    owner = store.register("t", 1)
+    text = SegmentWriter(tmp_path, "text", owner, 1 << 20)
+    text.append(b"committed")
+    states = [(s.kind, s.id, s.length, s.closed) for s in text.sync()]
+    store.commit(owner, Batch(number=1, segments=states))
+    text.append(b" and not")
+    text.sync()
+    store.rescue([owner])
+    (file,) = (tmp_path / "text").iterdir()
+    assert file.read_bytes() == b"committed and not"
+    upkeep.rescue(store, tmp_path, store.everyone())
+    assert file.read_bytes() == b"committed"
+
+
+def test_a_page_that_killed_two_engines_is_poison(store: SqliteFrontier, tmp_path: Path) -> None:
+    seed(store, "https://a.test/")
+    owner = store.register("t", 1)
+    (lease,) = store.lease(owner, 1)
+    url = lease.urls[0]
+    assert not upkeep.suspect_page(store, tmp_path, 0)
+    for _ in range(2):
+        mark.Mark(tmp_path, 0).set(lease.domain_id, url.order, url.fp)
+        assert upkeep.suspect_page(store, tmp_path, 0)
+    (again,) = store.refill([lease.domain_id])[lease.domain_id]
+    assert again.flags // Flag.KILL == 2
+
+
+def test_a_death_without_a_page_is_nobodys_fault(store: SqliteFrontier, tmp_path: Path) -> None:
+    made = mark.Mark(tmp_path, 0)
+    made.set(5, 6, 7)
+    assert not upkeep.suspect_page(store, tmp_path, 0)  # no such URL is queued
+    made.set(0, 0, 0)
+    assert not upkeep.suspect_page(store, tmp_path, 0)
+    (tmp_path / "engine-0.page").write_bytes(b"")
+    assert not upkeep.suspect_page(store, tmp_path, 0)
