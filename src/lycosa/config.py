@@ -298,6 +298,16 @@ def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
     return kept if found else {}
 
 
+DELAYS_KEY = "delays"  # under which a store keeps the delays of earlier runs
+
+
+def earlier_delays(stored: Mapping[str, Any]) -> list[tuple[int, float]]:
+    """The delays of earlier runs that differed, as (until_ms, delay), the oldest first."""
+    import json
+
+    return [(int(until), float(delay)) for until, delay in json.loads(stored.get(DELAYS_KEY, "[]"))]
+
+
 def stored_settings(stored: Mapping[str, Any]) -> CrawlSettings | None:
     """The CrawlSettings among what a store keeps of its crawl; None if there are none."""
     import json

@@ -29,6 +29,10 @@ class Answer(NamedTuple):
     addresses: tuple[str, ...]
     failure: str = Failure.NONE
 
+    @property
+    def first(self) -> str:
+        return self.addresses[0] if self.addresses else ""
+
 
 Asker = Callable[[Answer], None]
 

@@ -92,6 +92,7 @@ class Engine:
         self._cpu = time.process_time()
         self._visits = 0
         self._commit_began = 0.0
+        self._memory = Memory()
         self._warned = float("-inf")
 
     def _ms(self, now: float) -> float:
@@ -197,7 +198,7 @@ class Engine:
 
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)
-        return None if answer is None else _first(answer)
+        return None if answer is None else answer.first
 
     def _look_up(self) -> None:
         """Find the addresses that the core waits for."""
@@ -206,7 +207,7 @@ class Engine:
             self.resolver.resolve(split(held.run[0].url).host, partial(self._resolved, held))
 
     def _resolved(self, held: Held, answer: Answer) -> None:
-        self._send(self.core.resolved(held, _first(answer), engine_now()))
+        self._send(self.core.resolved(held, answer.first, engine_now()))
 
     # -- the loop -----------------------------------------------------------------------------
 
@@ -442,7 +443,7 @@ class Engine:
         stats.ready = scheduler.ready_count
         stats.dns_pending = self.resolver.pending
         stats.uncommitted = len(self.core.batch.pages)
-        stats.rss_mb = _rss_mb()
+        stats.rss_mb = self._memory.rss_mb()
         self._recover()
         self._write_report({"owner": self.owner, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
@@ -466,13 +467,15 @@ class Engine:
             self.core.stats.short_of_files = self.workers < self.full_workers
 
 
-def _first(answer: Answer) -> str:
-    return answer.addresses[0] if answer.addresses else ""
+class Memory:
+    """This process's memory. Its file stays open: there may be no more files when it matters."""
 
+    def __init__(self) -> None:
+        self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
 
-def _rss_mb() -> float:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+    def rss_mb(self) -> float:
+        pages = int(os.pread(self._fd, 256, 0).split()[1])
+        return pages * resource.getpagesize() / 1e6
 
 
 def main() -> int:

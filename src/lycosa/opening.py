@@ -22,9 +22,11 @@ import orjson
 from lycosa import datadir, upkeep
 from lycosa.clock import engine_now, wall_now
 from lycosa.config import (
+    DELAYS_KEY,
     SETTINGS_KEY,
     CrawlSettings,
     NodeSettings,
+    earlier_delays,
     node_json,
     node_key,
     stored_settings,
@@ -184,8 +186,14 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
 
 def _tell_changes(frontier: Frontier, crawl: CrawlSettings) -> None:
     before = stored_settings({SETTINGS_KEY: frontier.setting(SETTINGS_KEY)})
-    for change in crawl.difference(before) if before is not None else ():
+    if before is None:
+        return
+    for change in crawl.difference(before):
         log.info(f"changed: {change} before")
+    if before.delay != crawl.delay:
+        known = earlier_delays({DELAYS_KEY: frontier.setting(DELAYS_KEY) or "[]"})
+        delays = [*known, (frontier.now_ms(), before.delay)]
+        frontier.put_settings({DELAYS_KEY: orjson.dumps(delays).decode()})
 
 
 def create(path: Path, crawl: CrawlSettings) -> None:

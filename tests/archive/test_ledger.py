@@ -356,3 +356,13 @@ def test_from_the_files_to_the_proof(tmp_path: Path) -> None:
     assert report.examples[0].domain == "b.com"
     first.close()
     second.close()
+
+
+def test_an_audit_judges_each_visit_by_the_delay_of_its_time() -> None:
+    visits = [
+        Visit(1, "a.test", start, start + 1000, 1, "", "fetched", None, False)
+        for start in (0, 11_000, 22_000, 93_000)
+    ]
+    assert not audit(visits, 70.0).ok
+    assert audit(visits, 70.0, [(23_000, 10.0)]).ok
+    assert not audit(visits, 70.0, [(11_000, 10.0)]).ok

@@ -126,7 +126,7 @@ def test_a_node_that_resumes_goes_on_with_what_it_was_told(
     done = lycosa(*words, timeout=120)
     assert done.returncode == 0, done.stderr
     cluster.check()
-    missing = "SELECT count(*) FROM pages WHERE status > 0 AND warc_segment = 0"
+    missing = "SELECT count(*) FROM pages WHERE outcome = 'ok' AND warc_segment = 0"
     assert cluster.query(missing) == [(0,)]
     keys = cluster.query("SELECT key FROM crawl WHERE key LIKE 'node%'")
     assert len(keys) == 1 and str(keys[0][0]).startswith("node:")

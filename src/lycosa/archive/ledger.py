@@ -9,9 +9,10 @@ over. `audit` proves P1 and P2 from it alone; it must not ask the frontier or th
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -223,11 +224,16 @@ class AuditReport:
         return self.overlaps == 0 and self.too_soon == 0
 
 
-def audit(visits: Iterable[Visit], delay: float) -> AuditReport:
+def audit(
+    visits: Iterable[Visit], delay: float, before: Sequence[tuple[int, float]] = ()
+) -> AuditReport:
     """Check every two consecutive visits of a domain, whoever made them; `delay` in seconds.
 
-    Takes the visits in any order and keeps 32 bytes of each.
+    `before`: the delays of earlier runs as (until_ms, delay), the oldest first. Takes the visits
+    in any order and keeps 32 bytes of each.
     """
+    delays = [(until, round(seconds * 1000)) for until, seconds in before]
+    delays.append((sys.maxsize, round(delay * 1000)))
     report = AuditReport()
     per_domain: dict[str, array[int]] = {}
     for visit in visits:
@@ -240,15 +246,19 @@ def audit(visits: Iterable[Visit], delay: float) -> AuditReport:
         kept.extend((visit.start_ms, visit.end_ms, learned, visit.owner))
     report.domains = len(per_domain)
     for domain, kept in per_domain.items():
-        _audit_domain(domain, kept, round(delay * 1000), report)
+        _audit_domain(domain, kept, delays, report)
     return report
 
 
-def _audit_domain(domain: str, kept: array[int], delay_ms: int, report: AuditReport) -> None:
+def _audit_domain(
+    domain: str, kept: array[int], delays: list[tuple[int, int]], report: AuditReport
+) -> None:
     visits = sorted(zip(kept[::4], kept[1::4], kept[2::4], kept[3::4], strict=True))
     _, last_end, learned, last_owner = visits[0]
     for start, end, learned_now, owner in visits[1:]:
-        needed = max(delay_ms, learned)
+        # The delay that held when the next visit began, or any between the two.
+        asked = _least(delays, last_end, start)
+        needed = max(asked, learned)
         gap = start - last_end
         if report.smallest_gap_ms is None or gap < report.smallest_gap_ms:
             report.smallest_gap_ms = gap
@@ -260,6 +270,17 @@ def _audit_domain(domain: str, kept: array[int], delay_ms: int, report: AuditRep
             last_end, last_owner = end, owner
         if learned_now != _NOT_LEARNT:
             learned = learned_now
+
+
+def _least(delays: list[tuple[int, int]], begin: int, end: int) -> int:
+    """The shortest delay in force at any time between two moments."""
+    since = 0
+    found = []
+    for until, ms in delays:
+        if until >= begin and since <= end:
+            found.append(ms)
+        since = until
+    return min(found)
 
 
 def _note(report: AuditReport, found: Violation) -> None:

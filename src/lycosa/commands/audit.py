@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lycosa.commands.look import opened, print_json, utc
-from lycosa.config import Values, stored_settings
+from lycosa.config import Values, earlier_delays, stored_settings
 from lycosa.errors import StoreError
 
 if TYPE_CHECKING:
@@ -17,10 +17,12 @@ def audit(values: Values, _: list[str]) -> int:
     from lycosa.archive import ledger
 
     with opened(values) as reader:
-        settings = stored_settings(reader.settings())
+        stored = reader.settings()
+    settings = stored_settings(stored)
     if settings is None:
         raise StoreError("The crawl has no settings stored, so its delay is not known.")
-    report = ledger.audit(ledger.read(values["data-dir"]), settings.delay)
+    visits = ledger.read(values["data-dir"])
+    report = ledger.audit(visits, settings.delay, earlier_delays(stored))
     if values["json"]:
         print_json({"ok": report.ok, "delay": settings.delay, "report": report})
     else:

@@ -6,7 +6,7 @@ They read what is committed, while the crawl runs or afterwards, and never hold 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from lycosa.clock import wall_now
 from lycosa.config import Values
 from lycosa.datadir import in_use
 from lycosa.errors import UserError
-from lycosa.view import duration, kinds, rate, size
+from lycosa.view import duration, kinds, size
 
 if TYPE_CHECKING:
     from lycosa.frontier import Place, Reader
@@ -50,10 +50,12 @@ def status(values: Values, _: list[str]) -> int:
     """How a crawl stands."""
     with opened(values) as reader:
         found = reader.status()
+        stored = reader.settings()
     found["running"] = _running(values, found)
     if not found["running"]:
         for engine in found["engines"]:
             engine["alive"] = False  # whatever its lease says: the directory is free
+    found["limit"] = limit_of(found, stored) if found["running"] else ""
     if values["json"]:
         print_json(found)
     else:
@@ -71,6 +73,23 @@ def _running(values: Values, found: dict[str, Any]) -> bool:
     return in_use(values["data-dir"])
 
 
+def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
+    """What limits the speed now, by the engines' last words."""
+    from lycosa.config import NODE_KEY, node_key, stored_node, stored_settings
+    from lycosa.metrics import Stats, limiting
+
+    settings = stored_settings(stored)
+    if settings is None:
+        return ""
+    alive = [each for each in found["engines"] if is_alive(each, found["now_ms"])]
+    stats = Stats.merge([Stats.from_dict(each) for each in alive])
+    stats.queued, stats.domains = found["queued"], found["leased"] + found["ready"]
+    stats.loading_seeds = not found["seeds_loaded"]
+    nodes = {each.get("node", "") for each in alive} or {""}
+    told = [stored_node({NODE_KEY: stored.get(node_key(name), "")}) for name in nodes]
+    return limiting(stats, settings.delay, sum(each.get("max_workers", 1000) for each in told))
+
+
 def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
     """The status for people; pure."""
     alive = [each for each in found["engines"] if is_alive(each, now_ms)]
@@ -84,6 +103,8 @@ def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
         f"outcomes {kinds(found['outcomes']) or '-'}",
         f"dropped  {kinds(found['drops']) or '-'}",
     ]
+    if found.get("limit"):
+        lines.append(f"limit    {found['limit']}")
     return lines + [_engine_line(each, now_ms) for each in alive]
 
 
@@ -103,14 +124,12 @@ def _state(found: dict[str, Any], alive: list[dict[str, Any]]) -> str:
 
 
 def _engine_line(engine: dict[str, Any], now_ms: int) -> str:
-    speed = f", {rate(engine['rate'])} pages/s" if "rate" in engine else ""
-    limit = f", limited by {engine['limit']}" if engine.get("limit") else ""
     lease = (engine.get("lease_until", now_ms) - now_ms) / 1000
     place = f" in {engine['directory']}" if engine.get("directory") else ""
     return (
         f"engine {engine['id']} on {engine['host']}{place}, process {engine['pid']}:"
-        f" {engine['pages']:,} pages{speed}, {engine.get('in_flight', 0):,} in flight,"
-        f" {engine.get('held', 0):,} domains held, lease for {duration(lease)}{limit}"
+        f" {engine['pages']:,} pages, {engine.get('in_flight', 0):,} in flight,"
+        f" {engine.get('held', 0):,} domains held, lease for {duration(lease)}"
     )
 
 

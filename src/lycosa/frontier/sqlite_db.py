@@ -14,6 +14,9 @@ from lycosa.frontier import queries
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 CACHE_KIB = 64 << 10
+# Random keys touch pages all over the file: written back once per 64 MB of log instead of once
+# per 4 MB, seeds load in half the time.
+CHECKPOINT_PAGES = 16_000
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR})
 
 
@@ -33,6 +36,7 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
         db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         if mode != "ro":
             db.execute("PRAGMA journal_mode = WAL")
+            db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         # FULL: a commit that a power cut could undo might forget a visit (P1).
         db.execute("PRAGMA synchronous = FULL")
         db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

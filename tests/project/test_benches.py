@@ -1,0 +1,20 @@
+"""Every benchmark runs once, small, so that it can't rot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHES = sorted((Path(__file__).parents[2] / "bench").glob("*.py"))
+
+
+@pytest.mark.parametrize("bench", BENCHES, ids=lambda path: path.stem)
+def test_it_runs(bench: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, bench, "--quick"], capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    assert any(character.isdigit() for character in done.stdout)
