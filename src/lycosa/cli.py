@@ -100,6 +100,12 @@ COMMANDS = (
         "a domain, host or URL pattern, as in --exclude-file",
     ),
     Command("stop", "look:stop", "ask a running crawl to stop; --resume goes on with it"),
+    Command(
+        "migrate",
+        "migrate:migrate",
+        "move a stopped crawl to a PostgreSQL server, where many nodes can work on it",
+        ("lycosa migrate --from lycosa-data --to postgresql://user@host/database",),
+    ),
     Command("audit", "audit:audit", "prove from the visit ledger that the crawl was polite"),
     Command(
         "simweb",

@@ -271,6 +271,11 @@ _NODE_KEPT = (
 )  # fmt: skip
 
 
+def node_key(name: str = "") -> str:
+    """Under which that is for a node of that name, where there are many."""
+    return f"{NODE_KEY}:{name}" if name else NODE_KEY
+
+
 def node_json(node: NodeSettings) -> dict[str, Any]:
     """What a later run on this machine goes on with."""
     kept = {name: getattr(node, name) for name in _NODE_KEPT}
@@ -278,7 +283,7 @@ def node_json(node: NodeSettings) -> dict[str, Any]:
 
 
 def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What `node_json` gave to a store, as fields of NodeSettings."""
+    """What `node_json` gave to a store for this node, as fields of NodeSettings."""
     import json
 
     try:
@@ -335,8 +340,6 @@ def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> No
     given |= {name: before[name] for name in before if parts[name] not in values.given}
     if given.get("engines") is None:
         given["engines"] = cores()
-    if given["store"] != "sqlite":
-        raise UserError("PostgreSQL is not supported yet in this version: leave --store out.")
     node = NodeSettings(**given)
     # An engine without a fetch to make would only hold memory.
     return replace(node, engines=min(node.engines, node.max_workers))

@@ -328,6 +328,8 @@ class Core:
         if committed is None:
             return
         self.deadline = reply.sent + self.rules.lease_time - self.rules.margin
+        if reply.to_ms is not None:
+            self.to_ms = reply.to_ms
         self.total_pages = committed.total_pages
         for ident, count in committed.added.items():
             held = self.scheduler.held.get(ident)

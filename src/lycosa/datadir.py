@@ -4,6 +4,7 @@
     crawl.sqlite     the frontier
     seeds/           copies of the seed files, made before anything is loaded
     text/ warc/ visits/   what is kept (see `archive`)
+    node             with a store on a server: which node of which crawl this is
     engine-N.page    which page engine N is parsing now
 
 The lock is inherited by the engines: while one of them lives, nobody else may open the crawl, so
@@ -16,6 +17,7 @@ import fcntl
 import os
 import shutil
 import time
+import uuid
 from pathlib import Path
 
 from lycosa.errors import UserError
@@ -23,6 +25,7 @@ from lycosa.frontier import DATABASE
 
 LOCK = "lycosa.lock"
 SEEDS = "seeds"
+NODE = "node"
 KINDS = ("text", "warc", "visits", SEEDS)
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
@@ -36,13 +39,18 @@ def check_new(path: Path) -> None:
         )
     if path.exists() and not path.is_dir():
         raise UserError(f"{path} is not a directory: name another one with --data-dir.")
+    _check_free(path)
+    _check_writable(path)
+
+
+def _check_free(path: Path) -> None:
+    """Nothing of somebody else's may lie where a crawl writes."""
     for kind in KINDS:
         if (path / kind).exists() and (kind != SEEDS or not (path / kind).is_dir()):
             raise UserError(
                 f"{path} has a '{kind}' already, and this crawl would write there: "
                 "name an empty directory with --data-dir."
             )
-    _check_writable(path)
 
 
 def check_old(path: Path) -> None:
@@ -55,6 +63,67 @@ def check_old(path: Path) -> None:
     if (path / DATABASE).stat().st_size == 0:
         raise UserError(f"{path / DATABASE} is empty: remove it, and start the crawl anew.")
     _check_writable(path)
+
+
+def check_shared(path: Path) -> None:
+    """Refuse a directory in which no node of a shared crawl can work; changes nothing."""
+    if (path / DATABASE).exists():
+        raise UserError(
+            f"{path} holds a crawl on SQLite: move it with 'lycosa migrate', "
+            "or name another directory with --data-dir."
+        )
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is not a directory: name another one with --data-dir.")
+    if not crawl_of(path):
+        _check_free(path)
+    _check_writable(path)
+
+
+def node_of(path: Path) -> str:
+    """The name of the node whose directory this is; '' if it is none, or a copy of one.
+
+    The file's inode tells a copy: two nodes of one name would take each other for dead.
+    """
+    name, _, inode = _read_node(path)
+    return name if inode and inode == (path / NODE).stat().st_ino else ""
+
+
+def crawl_of(path: Path) -> str:
+    """The crawl on a server that this directory belongs to; '' if it belongs to none."""
+    return _read_node(path)[1]
+
+
+def check_crawl(path: Path, crawl: str) -> None:
+    """Refuse the directory of a node of another crawl; changes nothing."""
+    if crawl_of(path) not in ("", crawl):
+        raise UserError(
+            f"{path} holds the output of another crawl: name another directory with --data-dir."
+        )
+
+
+def join(path: Path, crawl: str) -> str:
+    """Make this the directory of a node of that crawl, if it is not yet; returns its name."""
+    check_crawl(path, crawl)
+    return node_of(path) or _write_node(path, crawl)
+
+
+def _read_node(path: Path) -> tuple[str, str, int]:
+    try:
+        name, crawl, inode = (path / NODE).read_text().split()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return "", "", 0
+    return name, crawl, int(inode)
+
+
+def _write_node(path: Path, crawl: str) -> str:
+    name = uuid.uuid4().hex
+    draft = path / f"{NODE}.new"
+    with draft.open("w") as file:
+        file.write(f"{name} {crawl} {os.fstat(file.fileno()).st_ino}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path / NODE)
+    return name
 
 
 def _check_writable(path: Path) -> None:

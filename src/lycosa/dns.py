@@ -8,6 +8,7 @@ the loop's thread, at once when the answer is known, and never inside c-ares.
 from __future__ import annotations
 
 import re
+import socket
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from functools import partial
@@ -27,6 +28,10 @@ class Answer(NamedTuple):
 
     addresses: tuple[str, ...]
     failure: str = Failure.NONE
+
+    @property
+    def first(self) -> str:
+        return self.addresses[0] if self.addresses else ""
 
 
 Asker = Callable[[Answer], None]
@@ -286,3 +291,13 @@ def _addresses(result: pycares.DNSResult | None) -> tuple[tuple[str, ...], float
     records = [r for r in result.answer if r.type in _ADDRESS_TYPES][:_MAX_ADDRESSES]
     found = tuple([r.data.addr for r in records])  # type: ignore[union-attr]
     return found, min((r.ttl for r in result.answer), default=0)
+
+
+def routes_ipv6() -> bool:
+    """Whether this machine has a way to the IPv6 internet; sends nothing."""
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            probe.connect(("2000::1", 53))
+    except OSError:
+        return False
+    return True

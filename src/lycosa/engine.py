@@ -13,10 +13,12 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import select
 import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,15 +33,16 @@ from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
 from lycosa.core import LEASE_MARGIN, Core, CoreRules
-from lycosa.dns import Answer, Resolver
+from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import DiskFull, Fenced, LycosaError, StoreGone
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
-from lycosa.frontier import DATABASE
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier import Frontier, open_frontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
 from lycosa.mark import Mark
+from lycosa.metrics import Stats
+from lycosa.patience import Patience
 from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
@@ -73,10 +76,10 @@ class Engine:
         self.to_ms: float = settings["to_ms"]
         self.full_workers = self.workers = int(settings["workers"])
         self.poller = Poller()
-        self.frontier = SqliteFrontier(
-            self.root / DATABASE, self.crawl.store_rules(), lambda: int(self._ms(engine_now()))
-        )
-        self.owner = self.frontier.register(socket.gethostname(), os.getpid())
+        self._input = b""
+        self._output = b""
+        self._patience = Patience(self.crawl.lease_time)
+        self.frontier, self.owner = self._enter()
         self._make_network()
         self._make_archive()
         self._make_core()
@@ -89,8 +92,6 @@ class Engine:
         self._cpu = time.process_time()
         self._visits = 0
         self._commit_began = 0.0
-        self._input = b""
-        self._output = b""
         self._memory = Memory()
         self._warned = float("-inf")
 
@@ -99,10 +100,34 @@ class Engine:
 
     # -- wiring -------------------------------------------------------------------------------
 
+    def _enter(self) -> tuple[Frontier, int]:
+        """Open the store and get a number there, as soon as it can be reached."""
+        rules = self.crawl.store_rules()
+        while True:
+            try:
+                frontier = open_frontier(
+                    self.settings["store"], self.root, rules, lambda: int(self._ms(engine_now()))
+                )
+                place = (self.settings["node"], str(self.root))
+                owner = frontier.register(socket.gethostname(), os.getpid(), *place)
+                self._patience.over()
+                return frontier, owner
+            except StoreGone as error:
+                self._wait_outside(self._patience.after(error))
+
+    def _wait_outside(self, seconds: float) -> None:
+        self._write_report({"owner": 0, "stats": Stats().to_dict()})
+        if select.select([0], [], [], seconds)[0]:
+            data = os.read(0, 4096)
+            if not data:
+                os._exit(EXIT_ORPHAN)
+            if b"stop\n" in data:
+                raise SystemExit(0)
+
     def _make_network(self) -> None:
         node = self.settings
         servers = node["nameservers"] or None
-        self.resolver = Resolver(self.poller, servers, now=engine_now, ipv6=_routes_ipv6())
+        self.resolver = Resolver(self.poller, servers, now=engine_now, ipv6=routes_ipv6())
         self.fetcher = Fetcher(
             self.poller,
             self.resolver,
@@ -173,7 +198,7 @@ class Engine:
 
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)
-        return None if answer is None else _first(answer)
+        return None if answer is None else answer.first
 
     def _look_up(self) -> None:
         """Find the addresses that the core waits for."""
@@ -182,7 +207,7 @@ class Engine:
             self.resolver.resolve(split(held.run[0].url).host, partial(self._resolved, held))
 
     def _resolved(self, held: Held, answer: Answer) -> None:
-        self._send(self.core.resolved(held, _first(answer), engine_now()))
+        self._send(self.core.resolved(held, answer.first, engine_now()))
 
     # -- the loop -----------------------------------------------------------------------------
 
@@ -343,8 +368,10 @@ class Engine:
             return
         self.core.absorb(reply, now)
         self.core.stats.store_lag_s = now - self._commit_began
+        self._patience.over()
         if self._closing:
-            self.frontier.retire(self.owner)
+            with suppress(StoreGone):  # it holds nothing: its lease may run out
+                self.frontier.retire(self.owner)
             self.exit_code = 0
 
     def _store_failed(self, error: BaseException, now: float) -> None:
@@ -352,9 +379,8 @@ class Engine:
             self._end(EXIT_FENCED, str(error))
         elif isinstance(error, DiskFull):
             self._end(EXIT_DISK_FULL, str(error))
-        elif isinstance(error, StoreGone) and self._under_way[0].batch.number:
-            self._warn(f"the store can't be reached, trying again: {error}")
-            self._failed = (*self._under_way, now + 1.0)
+        elif isinstance(error, StoreGone):
+            self._failed = (*self._under_way, now + self._patience.after(error))
         else:
             raise error
 
@@ -439,20 +465,6 @@ class Engine:
             self.workers = min(self.full_workers, self.workers + max(1, self.full_workers // 100))
             self.core.scheduler.workers = self.workers
             self.core.stats.short_of_files = self.workers < self.full_workers
-
-
-def _first(answer: Answer) -> str:
-    return answer.addresses[0] if answer.addresses else ""
-
-
-def _routes_ipv6() -> bool:
-    """Whether this machine has a way to the IPv6 internet; sends nothing."""
-    try:
-        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-            probe.connect(("2000::1", 53))
-    except OSError:
-        return False
-    return True
 
 
 class Memory:

@@ -30,6 +30,7 @@ class Exchange:
     batch: Batch
     want: int = 0  # domains to lease
     thirsty: list[int] = field(default_factory=list)  # domains to refill
+    skipped: list[PageRow] = field(default_factory=list)  # found to be done before
 
 
 @dataclass(slots=True)
@@ -43,6 +44,7 @@ class Reply:
     runs: dict[int, list[QueuedUrl]] = field(default_factory=dict)
     exclude: tuple[str, ...] | None = None  # set when the exclusions changed
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
+    to_ms: float | None = None  # store clock - engine clock, where the store has its own
     error: BaseException | None = None
 
 
@@ -83,7 +85,7 @@ class Exchanger:
             if exchange.batch.empty() and not closing and self._renewed_lately(reply):
                 reply.committed = self.frontier.watch()
             else:
-                self._commit(exchange.batch, reply, closing)
+                self._commit(exchange, reply, closing)
             self._hear(reply)
             self._supply(exchange, reply)
         except Exception as error:  # crosses to the loop's thread
@@ -110,14 +112,15 @@ class Exchanger:
 
     def _hear(self, reply: Reply) -> None:
         if reply.committed and reply.committed.rules_version != self._rules_version:
-            self._rules_version = reply.committed.rules_version
             reply.exclude = tuple(self.frontier.exclusions())
+            self._rules_version = reply.committed.rules_version
 
-    def _commit(self, batch: Batch, reply: Reply, closing: bool) -> None:
+    def _commit(self, exchange: Exchange, reply: Reply, closing: bool) -> None:
         """A batch with a number was written before: its commit failed and is tried again (F5)."""
+        batch = exchange.batch
         if not batch.number:
-            batch.pages, reply.skipped = self._unsettled(batch.pages)
-            _uncount(batch.stats, reply.skipped)
+            batch.pages, exchange.skipped = self._unsettled(batch.pages)
+            _uncount(batch.stats, exchange.skipped)
             self._write(batch.pages)
             batch.segments = [
                 (state.kind, state.id, state.length, state.closed)
@@ -127,7 +130,11 @@ class Exchanger:
             batch.number = self._number
         reply.sent = self._clock()
         reply.committed = self.frontier.commit(self.owner, batch)
+        reply.skipped = exchange.skipped
         self._renewed = reply.sent
+        if self.frontier.server_clock:
+            # From the moment it was sent: at most too large, so nothing is given back too early.
+            reply.to_ms = reply.committed.now_ms - reply.sent * 1000
 
     def _unsettled(self, pages: list[PageRow]) -> tuple[list[PageRow], list[PageRow]]:
         """Pages to record, and those that redirects led to and that were done before: no text

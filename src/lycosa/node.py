@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,26 @@ import orjson
 
 from lycosa import datadir, opening, upkeep
 from lycosa.clock import engine_now
-from lycosa.config import CrawlSettings, NodeSettings, RunLimits
+from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
 from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED
-from lycosa.errors import UserError
-from lycosa.frontier import DATABASE, open_reader
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.errors import StoreError, UserError
+from lycosa.frontier import (
+    DATABASE,
+    Frontier,
+    check_server,
+    is_server,
+    open_frontier,
+    open_reader,
+)
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
+from lycosa.patience import Away
 from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
+from lycosa.worker import Worker
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
-SUSPENDED = 10.0  # seconds without a look at the leases: this machine slept
 COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
 COUNT_LIMIT = 1_000_000
 SILENT_SECONDS = 60.0  # an engine that says nothing for so long hangs
@@ -51,32 +58,20 @@ def run_crawl(
     resume: bool,
 ) -> int:
     """Start or resume a crawl and stay with it to its end; returns the exit code."""
-    if node.store != "sqlite":
-        raise UserError("PostgreSQL is not supported in this version: leave --store out.")
+    check = datadir.check_old if resume else datadir.check_new
+    if is_server(node.store):
+        check = datadir.check_shared
+        check_server(node.store)
     with opening.spooled(seeds) as sources:
         opening.check_seeds(sources)
-        (datadir.check_old if resume else datadir.check_new)(node.data_dir)
+        check(node.data_dir)
         lock = datadir.lock(node.data_dir)
         try:
-            (datadir.check_old if resume else datadir.check_new)(node.data_dir)
-            opening.take_seeds(node.data_dir, sources, resume)
-            frontier = opening.open_frontier(crawl, node, resume)
-            return Supervisor(crawl, node, limits, frontier, lock).run()
+            check(node.data_dir)
+            frontier, name = opening.open_frontier(crawl, node, sources, resume)
+            return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)
-
-
-@dataclass(slots=True)
-class Worker:
-    """One engine process as the supervisor sees it."""
-
-    index: int
-    process: subprocess.Popen[bytes]
-    started: float
-    heard: float
-    owner: int = 0
-    buffer: bytes = b""
-    stats: Stats = field(default_factory=lambda: Stats(engines=1))
 
 
 class Supervisor:
@@ -87,15 +82,18 @@ class Supervisor:
         crawl: CrawlSettings,
         node: NodeSettings,
         limits: RunLimits,
-        frontier: SqliteFrontier,
+        frontier: Frontier,
         lock: int,
+        name: str = "",
     ) -> None:
         self.crawl = crawl
         self.node = node
         self.limits = limits
         self.frontier = frontier
         self.lock = lock
-        self.to_ms = frontier.now_ms() - engine_now() * 1000
+        self.name = name
+        before = engine_now()
+        self.to_ms = frontier.now_ms() - before * 1000
         self.workers: dict[int, Worker] = {}
         self.past = Stats(engines=0)  # of engines that ended during this run
         self.selector = selectors.DefaultSelector()
@@ -108,22 +106,27 @@ class Supervisor:
         self.failure = ""
         self.finished = False
         self.quick_deaths = 0
-        self.before = self._stored_pages()
-        self.loader = Loader(node.data_dir, self._connect)
-        self._identity = _identity(node.data_dir / DATABASE)
+        self.away = Away()
+        self.unrescued: set[int] = set()
+        self.stored_pages, _ = frontier.totals()
+        self.before = self.stored_pages
+        self.backlog = (0, 0)
+        self.loader = Loader(node.data_dir, self._connect, name)
+        self._database = None if is_server(node.store) else node.data_dir / DATABASE
+        self._identity = _identity(self._database)
         self._signals = 0
-        self._rescued = self._steady_since = engine_now()
         self._active = (float("-inf"), 0)  # when they were counted, domains with something left
         self._logged = self._checked = engine_now()
         self.per_engine = opening.fitting_workers(node)
 
-    def _connect(self) -> SqliteFrontier:
-        return SqliteFrontier(
-            self.node.data_dir / DATABASE, self.crawl.store_rules(), self.frontier.now_ms
+    def _connect(self) -> Frontier:
+        return open_frontier(
+            self.node.store,
+            self.node.data_dir,
+            self.crawl.store_rules(),
+            self.frontier.now_ms,
+            name="lycosa seeds",
         )
-
-    def _stored_pages(self) -> int:
-        return self.frontier.totals()[0]
 
     # -- the loop -----------------------------------------------------------------------------
 
@@ -194,44 +197,50 @@ class Supervisor:
             if now - self.stopping > STOP_SECONDS:
                 self._kill_all()
             return
-        pages, stop = self.frontier.totals()
+        if 0 < self.limits.max_duration <= now - self.began:
+            self.stop("the time limit is reached")
+        else:
+            self.away.ask(self._check_store, None)
+        for worker in self.workers.values():
+            if now - worker.heard > SILENT_SECONDS and worker.awake():
+                log.warning("an engine hangs and is replaced", engine=worker.index)
+                worker.process.kill()
+
+    def _check_store(self) -> None:
+        self.stored_pages, stop = self.frontier.totals()
         if stop:
             self.stop("asked to stop by 'lycosa stop'")
-        elif 0 < self.limits.max_pages <= pages:
+        elif 0 < self.limits.max_pages <= self.stored_pages:
             self.stop(f"{self.limits.max_pages} pages reached")
-        elif 0 < self.limits.max_duration <= now - self.began:
-            self.stop("the time limit is reached")
         elif self.loader.done.is_set() and self.frontier.finished():
             self.finished = True
             self.stop("")
-        for worker in self.workers.values():
-            if now - worker.heard > SILENT_SECONDS and _runs(worker.process.pid):
-                log.warning("an engine hangs and is replaced", engine=worker.index)
-                worker.process.kill()
-        self._rescue(now)
-
-    def _rescue(self, now: float) -> None:
-        """Leases that ran out. Who was suspended himself can't tell: he waits one lease time."""
-        if now - self._rescued > SUSPENDED:
-            self._steady_since = now
-        self._rescued = now
-        if now - self._steady_since > self.crawl.lease_time:
-            self._replace_expired()
+        if self.unrescued:
+            upkeep.rescue(self.frontier, self.node.data_dir, self.unrescued)
+            self.unrescued.clear()
+        self._replace_expired()
 
     def _replace_expired(self) -> None:
-        """An engine of ours that lost its lease must not wake up again: it is replaced."""
+        """Leases that ran out. An engine of ours must not wake up again: it is killed now, and
+        rescued when it has ended. Those of other nodes we only know by their leases."""
         expired = set(self.frontier.expired())
+        if not expired:
+            return
+        owners = {worker.owner for worker in self.workers.values()}
         for worker in self.workers.values():
             if worker.owner in expired:
                 log.warning("an engine slept through its lease", engine=worker.index)
                 worker.process.kill()
-                expired.discard(worker.owner)
-        upkeep.rescue(self.frontier, self.node.data_dir, expired)
+        ours = set(self.frontier.living(self.name)) & expired - owners
+        if ours and all(owners):  # each has told its number
+            upkeep.rescue(self.frontier, self.node.data_dir, ours)
+        if expired - owners - ours:
+            self.frontier.rescue()
 
     def _same_database(self) -> bool:
         """Whether the directory still holds the file that we write to."""
         try:
-            return self._identity == _identity(self.node.data_dir / DATABASE)
+            return self._identity == _identity(self._database)
         except OSError:
             return False
 
@@ -243,7 +252,7 @@ class Supervisor:
         if why:
             self._say(why)
         for worker in self.workers.values():
-            _tell(worker, b"stop\n")
+            worker.tell(b"stop\n")
 
     def _fail(self, why: str) -> None:
         self.failure = why
@@ -265,7 +274,7 @@ class Supervisor:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         self.selector.register(process.stdout.fileno(), selectors.EVENT_READ, worker)
-        _tell(worker, orjson.dumps(self._engine_settings(index)) + b"\n")
+        worker.tell(orjson.dumps(self._engine_settings(index)) + b"\n")
 
     def _engine_settings(self, index: int) -> dict[str, Any]:
         node = self.node
@@ -273,6 +282,8 @@ class Supervisor:
             # Exclusions may be many: engines read them from the store.
             "crawl": {**self.crawl.to_json(), "exclude": []},
             "data_dir": str(node.data_dir.resolve()),
+            "store": node.store,
+            "node": self.name,
             "to_ms": self.to_ms,
             "engine": index,
             "engines": node.engines,
@@ -298,12 +309,7 @@ class Supervisor:
         if not data:
             self.selector.unregister(worker.process.stdout.fileno())
             return
-        *lines, worker.buffer = (worker.buffer + data).split(b"\n")
-        for each in lines:
-            report = orjson.loads(each)
-            worker.owner = report["owner"]
-            worker.stats = Stats.from_dict(report["stats"])
-            worker.heard = engine_now()
+        worker.hear(data)
 
     def _reap(self, now: float) -> None:
         for worker in list(self.workers.values()):
@@ -316,7 +322,7 @@ class Supervisor:
 
     def _forget(self, worker: Worker) -> None:
         del self.workers[worker.index]
-        self.past = Stats.merge([self.past, _counters(worker.stats)])
+        self.past = Stats.merge([self.past, worker.counters()])
         assert worker.process.stdout is not None and worker.process.stdin is not None
         try:
             self.selector.unregister(worker.process.stdout.fileno())
@@ -333,11 +339,9 @@ class Supervisor:
         if code == EXIT_DISK_FULL:
             self._fail("The disk is full: make room, then go on with --resume; nothing is lost.")
             return
-        dead = self._dead(worker)
-        poisoned = code != EXIT_FENCED and upkeep.suspect_page(
-            self.frontier, self.node.data_dir, worker.index
-        )
-        rescued = upkeep.rescue(self.frontier, self.node.data_dir, dead)
+        if worker.owner:
+            self.unrescued.add(worker.owner)
+        poisoned, rescued = self.away.ask(lambda: self._rescue(worker, code), (False, 0))
         if self.stopping:
             return
         log.warning(
@@ -350,11 +354,17 @@ class Supervisor:
         else:
             self._spawn(worker.index)
 
-    def _dead(self, worker: Worker) -> set[int]:
-        """The numbers of the engine that ended, also one that it never had time to tell."""
+    def _rescue(self, worker: Worker, code: int) -> tuple[bool, int]:
+        """Note the page that an engine died of, if it did; take back what it held, also under a
+        number that it never had time to tell."""
+        root = self.node.data_dir
+        poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, root, worker.index)
         alive = {each.owner for each in self.workers.values()}
-        dead = {worker.owner} - {0}
-        return dead | set(self.frontier.living()) - alive if all(alive) else dead
+        if all(alive):
+            self.unrescued |= set(self.frontier.living(self.name)) - alive
+        rescued = upkeep.rescue(self.frontier, root, self.unrescued)
+        self.unrescued.clear()
+        return poisoned, rescued
 
     def _kill_all(self) -> None:
         """At once: what is not committed is still queued."""
@@ -372,7 +382,8 @@ class Supervisor:
         stats = Stats.merge([self.past, *living])
         stats.loading_seeds = not self.loader.done.is_set()
         stats.engines = max(1, len(living))
-        queued, domains = self.frontier.backlog()[0], self._count_active(now)
+        self.backlog = self.away.ask(self.frontier.backlog, self.backlog)
+        queued, domains = self.backlog[0], self._count_active(now)
         stats.queued, stats.domains = queued, domains
         self.rates.add(now, stats)
         return Snapshot(
@@ -398,7 +409,9 @@ class Supervisor:
 
     def _count_active(self, now: float) -> int:
         if now - self._active[0] > COUNT_EVERY:
-            self._active = (now, self.frontier.active_domains(COUNT_LIMIT))
+            known = self._active[1]
+            counted = self.away.ask(lambda: self.frontier.active_domains(COUNT_LIMIT), known)
+            self._active = (now, counted)
         return self._active[1]
 
     def _show(self) -> None:
@@ -419,11 +432,12 @@ class Supervisor:
 
     def _whole_crawl(self, run: Snapshot) -> Snapshot:
         """With the counts of all runs, as `lycosa status` tells them."""
-        reader = open_reader(self.node.data_dir, self.node.store)
         try:
-            total = reader.status()
-        finally:
-            reader.close()
+            with closing(open_reader(self.node.data_dir, self.node.store)) as reader:
+                total = reader.status()
+        except (UserError, StoreError):  # the store is away: what we heard last counts
+            run.pages = max(run.pages, self.stored_pages)
+            return run
         run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
         run.outcomes = total["outcomes"]
         return run
@@ -432,14 +446,15 @@ class Supervisor:
         """Say what was kept and where."""
         if self.live:
             self.screen.clear()
-        if self.finished and self._same_database():
-            self.frontier.put_settings({"finished": 1})
         if not self._same_database():
             print(f"lycosa: {self.failure}", file=sys.stderr)
             return self.exit_code
+        if self.finished:
+            self.away.ask(lambda: self.frontier.put_settings({"finished": 1}), None)
         snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
-        hint = f"lycosa crawl --resume --data-dir {directory}"
+        store = f" --store {redact(self.node.store)}" if is_server(self.node.store) else ""
+        hint = f"lycosa crawl --resume --data-dir {directory}{store}"
         if self.failure:
             print(f"lycosa: {self.failure}", file=sys.stderr)
         for text in summary(snapshot, str(directory), self.finished, hint):
@@ -448,7 +463,9 @@ class Supervisor:
         return self.exit_code
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _identity(path: Path | None) -> tuple[int, int]:
+    if path is None:
+        return 0, 0
     found = path.stat()
     return found.st_dev, found.st_ino
 
@@ -456,39 +473,3 @@ def _identity(path: Path) -> tuple[int, int]:
 def _nameservers(node: NodeSettings) -> Iterator[str]:
     for host, port in node.nameservers:
         yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _counters(stats: Stats) -> Stats:
-    """What stays of an engine that ended: its counts, not its gauges."""
-    kept = Stats(engines=0)
-    for name in (
-        "pages",
-        "ok",
-        "bytes",
-        "requests",
-        "visits",
-        "robots_fetched",
-        "local_shortage",
-        "slow_pages",
-    ):
-        setattr(kept, name, getattr(stats, name))
-    kept.outcomes, kept.drops = stats.outcomes, stats.drops
-    return kept
-
-
-def _tell(worker: Worker, words: bytes) -> None:
-    assert worker.process.stdin is not None
-    try:
-        worker.process.stdin.write(words)
-        worker.process.stdin.flush()
-    except (BrokenPipeError, ValueError):
-        pass  # it ended: the next turn notices
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is not stopped by a signal (somebody may be looking at it)."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "Tt"
-    except OSError:
-        return False

@@ -11,9 +11,11 @@ import shutil
 import stat
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -21,19 +23,22 @@ from lycosa import datadir, upkeep
 from lycosa.clock import engine_now, wall_now
 from lycosa.config import (
     DELAYS_KEY,
-    NODE_KEY,
     SETTINGS_KEY,
     CrawlSettings,
     NodeSettings,
     earlier_delays,
     node_json,
+    node_key,
     stored_settings,
 )
 from lycosa.errors import UserError
-from lycosa.frontier import DATABASE
+from lycosa.frontier import DATABASE, Frontier, is_server
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeding import any_good, check_whole
+
+if TYPE_CHECKING:
+    from lycosa.frontier.postgres import PostgresFrontier
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
@@ -75,8 +80,87 @@ def check_seeds(seeds: list[str]) -> None:
             )
 
 
-def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> SqliteFrontier:
-    """The frontier of a new crawl, or of an old one with everything that died in it rescued."""
+def open_frontier(
+    crawl: CrawlSettings, node: NodeSettings, sources: list[str], resume: bool
+) -> tuple[Frontier, str]:
+    """The frontier of a new crawl, or of an old one with everything that died in it rescued; and
+    the name of this node, '' where there is only one.
+
+    Seeds are copied before there is a database that could claim to have them.
+    """
+    if is_server(node.store):
+        return _open_server(crawl, node, sources, resume)
+    datadir.copy_seeds(node.data_dir, sources, more=resume)
+    return _open_file(crawl, node, resume), ""
+
+
+def _open_server(
+    crawl: CrawlSettings, node: NodeSettings, sources: list[str], resume: bool
+) -> tuple[Frontier, str]:
+    from lycosa.frontier.postgres import PostgresFrontier
+
+    rules, root = crawl.store_rules(), node.data_dir
+    frontier = PostgresFrontier(node.store, rules, create=True, name="lycosa supervisor")
+    stored = frontier.setting(SETTINGS_KEY)
+    if resume and stored is None:
+        raise UserError(
+            f"There is no crawl in the database {frontier.where} to resume or join: leave --resume "
+            "out to start one."
+        )
+    if resume:
+        name = datadir.join(root, frontier.setting("crawl_id") or "-")
+        _agree(frontier, name, crawl)
+        datadir.copy_seeds(root, sources, more=True)
+    else:
+        name = _begin(frontier, root, crawl, sources, stored is not None)
+    _take_over(frontier, root, name)
+    loading = {"seeds_loaded": 0, "finished": 0} if sources else {}
+    frontier.put_settings({node_key(name): orjson.dumps(node_json(node)).decode(), **loading})
+    return frontier, name
+
+
+def _begin(
+    frontier: PostgresFrontier, root: Path, crawl: CrawlSettings, sources: list[str], held: bool
+) -> str:
+    """A new crawl, with this directory as its first node's; returns the name of that node."""
+    ident = uuid.uuid4().hex
+    if not held:
+        datadir.check_crawl(root, ident)
+        datadir.copy_seeds(root, sources, more=False)
+    settings = {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "rules_version": 1}
+    if held or not frontier.begin(ident, settings):
+        raise UserError(
+            f"The database {frontier.where} holds a crawl already: join it or go on with it by "
+            "--resume, or name another database with --store."
+        )
+    frontier.put_exclusions(crawl.exclude)
+    return datadir.join(root, ident)
+
+
+def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings) -> None:
+    """All nodes of a crawl work by the same settings; who is alone may change them."""
+    stored = stored_settings({SETTINGS_KEY: frontier.setting(SETTINGS_KEY)})
+    difference = crawl.difference(stored) if stored is not None else []
+    if frontier.others(name):
+        if difference:
+            raise UserError(
+                "Other nodes work on this crawl with other settings, leave these out or stop the "
+                f"crawl first: {'; '.join(difference)}."
+            )
+        return
+    _tell_changes(frontier, crawl)
+    frontier.put_settings({SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0})
+    frontier.put_exclusions(crawl.exclude)
+
+
+def _take_over(frontier: Frontier, root: Path, name: str) -> None:
+    """Whoever has the lock of the directory knows that no earlier engine of it lives."""
+    rescued = upkeep.rescue(frontier, root, frontier.everyone(name), starting=True)
+    if rescued:
+        log.info("took over what an earlier run held", domains=rescued)
+
+
+def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> SqliteFrontier:
     path = node.data_dir / DATABASE
     if not resume:
         create(path, crawl)
@@ -85,16 +169,14 @@ def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sql
     # nothing but the clock that never jumps does.
     to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
     frontier.now_ms = lambda: int(engine_now() * 1000 + to_ms)
-    rescued = upkeep.rescue(frontier, node.data_dir, frontier.everyone())
-    if rescued:
-        log.info("took over what an earlier run held", domains=rescued)
+    _take_over(frontier, node.data_dir, "")
     frontier.put_exclusions(crawl.exclude)
     if resume:
         _tell_changes(frontier, crawl)
     frontier.put_settings(
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
-            NODE_KEY: orjson.dumps(node_json(node)).decode(),
+            node_key(): orjson.dumps(node_json(node)).decode(),
             "stop": 0,
             "seeds_loaded": 0,
         }
@@ -102,7 +184,7 @@ def open_frontier(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sql
     return frontier
 
 
-def _tell_changes(frontier: SqliteFrontier, crawl: CrawlSettings) -> None:
+def _tell_changes(frontier: Frontier, crawl: CrawlSettings) -> None:
     before = stored_settings({SETTINGS_KEY: frontier.setting(SETTINGS_KEY)})
     if before is None:
         return
@@ -131,11 +213,6 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     frontier.settle()
     frontier.close()
     draft.rename(path)
-
-
-def take_seeds(root: Path, sources: list[str], resume: bool) -> None:
-    """Copy the seeds before there is a database that could claim to have them."""
-    datadir.copy_seeds(root, sources, more=resume)
 
 
 def fitting_workers(node: NodeSettings) -> int:

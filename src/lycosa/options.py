@@ -213,10 +213,11 @@ OPTIONS: tuple[Option, ...] = (
            "URL", shared=True),
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
-    Option("resume", SWITCH, False, "go on with the crawl in the data directory; settings not"
-           " given again stay as they were"),
+    Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
+           " in the store; settings not given again stay as they were"),
     Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
-           " directory", "URL", commands=EVERY),
+           " directory, postgresql://user@host/database a server that many nodes share", "URL",
+           commands=EVERY),
     Option("config", PATH, None, "read settings from this TOML file; its keys are these names",
            "FILE", commands=EVERY),
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
@@ -292,6 +293,10 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("delay", seconds(), 0.5, "wait this long between visits to a domain", "TIME",
            unit="seconds", commands=("demo",), flag_only=True),
+    Option("from", PATH, None, "the data directory of the crawl to move", "DIR",
+           commands=("migrate",), flag_only=True),
+    Option("to", STORE, None, "the database to move it to", "postgresql://…",
+           commands=("migrate",), flag_only=True),
     Option("name", TEXT, "example.com", "look up this name where no seeds are given", "HOST",
            commands=("check",), flag_only=True),
 )

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from lycosa.config import NODE_KEY, node_key
 from lycosa.datadir import SEEDS
-from lycosa.frontier import Link
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier import Frontier, Link
 from lycosa.log import get_logger
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.urls import domain_id, fingerprint
@@ -28,8 +28,9 @@ log = get_logger("seeds")
 class Loader:
     """Loads what is not loaded yet. `start` runs it on a thread of its own."""
 
-    def __init__(self, root: Path, connect: Callable[[], SqliteFrontier]) -> None:
+    def __init__(self, root: Path, connect: Callable[[], Frontier], node: str = "") -> None:
         self._root = root
+        self._node = node  # each node loads its own files
         self._connect = connect
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
@@ -62,26 +63,31 @@ class Loader:
         finally:
             self.some.set()
 
-    def load(self, frontier: SqliteFrontier) -> None:
+    def load(self, frontier: Frontier) -> None:
         """Every file from where its loading ended."""
         first = True
         names = sorted(path.name for path in (self._root / SEEDS).iterdir())
         for name in names:
-            at = int(frontier.setting(f"seeds:{name}") or 0)
+            key = seeds_key(self._node, name)
+            at = int(frontier.setting(key) or 0)
             rank = int(frontier.setting("seeds:rank") or 0)
             for chunk, end in self._chunks(name, at, first):
                 rank += len(chunk)
-                progress = {f"seeds:{name}": end, "seeds:rank": rank}
+                progress = {key: end, "seeds:rank": rank, **self._sign(frontier.now_ms())}
                 frontier.add(chunk, seeds_done=progress, rank=rank - len(chunk))
                 self.loaded += len(chunk)
                 first = False
                 self.some.set()
                 if self._stop.is_set():
                     return
-        frontier.put_settings({"seeds_loaded": 1})
+        frontier.put_settings({"seeds_loaded": 1, **self._sign(0)})
         if self.bad:
             log.warning("some seed lines were no domain or URL and were left out", lines=self.bad)
         self.done.set()
+
+    def _sign(self, now_ms: int) -> dict[str, int]:
+        """Other nodes must not think that the crawl has ended between two chunks."""
+        return {f"loading:{self._node}": now_ms} if self._node else {}
 
     def _chunks(self, name: str, at: int, first: bool) -> Iterator[tuple[list[Link], int]]:
         """Lists of links with the number of the line each ends at."""
@@ -100,6 +106,19 @@ class Loader:
             self.bad += 1
             if self.bad <= NAMED_BAD:
                 log.warning(f"seed line {entry.line} left out: {entry.why}", text=entry.text[:80])
+
+
+def seeds_key(node: str, name: str) -> str:
+    """Under which the store keeps how much of a seed file is loaded."""
+    return f"seeds:{node}:{name}" if node else f"seeds:{name}"
+
+
+def renamed(node: str, key: str) -> str:
+    """What a setting of a crawl with one node is called when it has many."""
+    if key == NODE_KEY:
+        return node_key(node)
+    name = key.removeprefix("seeds:")
+    return seeds_key(node, name) if name != key and name.isdigit() else key
 
 
 def _link(seed: Seed) -> Link:

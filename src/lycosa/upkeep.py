@@ -11,7 +11,7 @@ from pathlib import Path
 from lycosa import mark
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier import Frontier
 from lycosa.log import get_logger
 
 # Bytes of a ledger before its committed length that are read too: a line may be on disk with one
@@ -21,10 +21,13 @@ TAIL_MARGIN = 1 << 20
 log = get_logger("upkeep")
 
 
-def rescue(frontier: SqliteFrontier, root: Path, dead: Collection[int]) -> int:
-    """Engines that are known to be gone: their domains wait one delay from now, or longer where
-    they had learnt of it; what they wrote and never committed is cut off. Doing it again changes
-    nothing. Returns domains rescued."""
+def rescue(frontier: Frontier, root: Path, dead: Collection[int], starting: bool = False) -> int:
+    """Engines of this directory that are known to be gone: their domains wait one delay from now,
+    or longer where they had learnt of it; what they wrote and never committed is cut off. Doing it
+    again changes nothing. Returns domains rescued.
+
+    `starting`: among them are engines that left in order, and all they learnt is in the store.
+    """
     if not dead:
         return 0
     committed = committed_lengths(frontier)
@@ -32,7 +35,8 @@ def rescue(frontier: SqliteFrontier, root: Path, dead: Collection[int]) -> int:
     ledger.mend(root, dead)
     _tell(cut_back(root, committed, dead))
     living = set(frontier.living())
-    return frontier.rescue([owner for owner in dead if owner in living], delays)
+    killed = [owner for owner in dead if owner in living]
+    return frontier.rescue(killed, delays if killed or not starting else {})
 
 
 def _learnt(root: Path, committed: dict[str, int], dead: Collection[int]) -> dict[str, int]:
@@ -41,7 +45,7 @@ def _learnt(root: Path, committed: dict[str, int], dead: Collection[int]) -> dic
     return {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
 
 
-def committed_lengths(frontier: SqliteFrontier) -> dict[str, int]:
+def committed_lengths(frontier: Frontier) -> dict[str, int]:
     """The committed length of every segment by its name."""
     return {
         segment_name(kind, number): length
@@ -49,7 +53,7 @@ def committed_lengths(frontier: SqliteFrontier) -> dict[str, int]:
     }
 
 
-def suspect_page(frontier: SqliteFrontier, root: Path, engine: int) -> bool:
+def suspect_page(frontier: Frontier, root: Path, engine: int) -> bool:
     """Note the page that an engine was parsing when it died; returns whether there was one."""
     found = mark.read(root, engine)
     return found is not None and frontier.suspect(*found)

@@ -125,6 +125,17 @@ class Crawl:
         except FileNotFoundError:
             return []
 
+    def engines_alive(self) -> bool:
+        """Whether a process holds the lock of the directory."""
+        import fcntl
+
+        with (self.data / "lycosa.lock").open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return True
+        return False
+
 
 def soft(world: World, extra: set[str]) -> set[str]:
     """Without pages that a crawler may or may not keep: a body cut off by a reset."""

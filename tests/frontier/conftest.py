@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from lycosa.frontier import StoreRules
+from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.frontier.sqlite import SqliteFrontier
+from net.postgres import postgres_server, postgres_url  # noqa: F401
+
+Store = SqliteFrontier | PostgresFrontier
 
 
 class Clock:
@@ -31,21 +35,35 @@ class Bench:
 
     clock: Clock
     rules: StoreRules
-    connect: Callable[[StoreRules], SqliteFrontier]
-    frontier: SqliteFrontier
+    connect: Callable[[StoreRules], Store]
+    frontier: Store
 
-    def another(self, **changes: object) -> SqliteFrontier:
+    def another(self, **changes: object) -> Store:
         return self.connect(replace(self.rules, **changes))  # type: ignore[arg-type]
 
+    def watch_for(self, seconds: float) -> int:
+        """Let time pass as a supervisor does, in touch with the store; returns domains rescued."""
+        rescued = 0
+        for _ in range(int(seconds // 10)):
+            self.clock.pass_seconds(10)
+            rescued += self.frontier.rescue()
+        self.clock.pass_seconds(seconds % 10)
+        return rescued + self.frontier.rescue()
 
-@pytest.fixture(params=["sqlite"])
+
+@pytest.fixture(params=["sqlite", "postgres"])
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     clock = Clock()
     rules = StoreRules(delay_ms=70_000, lease_ms=180_000)
-    opened: list[SqliteFrontier] = []
+    opened: list[Store] = []
 
-    def connect(rules: StoreRules) -> SqliteFrontier:
-        store = SqliteFrontier(tmp_path / "crawl.sqlite", rules, clock, create=not opened)
+    def connect(rules: StoreRules) -> Store:
+        store: Store
+        if request.param == "sqlite":
+            store = SqliteFrontier(tmp_path / "crawl.sqlite", rules, clock, create=not opened)
+        else:
+            url = request.getfixturevalue("postgres_url")
+            store = PostgresFrontier(url, rules, clock, create=not opened)
         opened.append(store)
         return store
 

@@ -324,24 +324,45 @@ def test_an_engine_that_renews_keeps_its_lease(bench: Bench) -> None:
     owner = engine(bench)
     bench.frontier.lease(owner, 1)
     for number in range(1, 10):
-        bench.clock.pass_seconds(170)
+        assert bench.watch_for(170) == 0
         bench.frontier.commit(owner, batch(number))
-        assert bench.frontier.rescue() == 0
 
 
 def test_takeover_waits_one_delay_from_the_end_of_the_lease(bench: Bench) -> None:
     seed(bench, "https://a.test/")
     dead, heir = engine(bench), engine(bench)
     bench.frontier.lease(dead, 1)
-    bench.clock.pass_seconds(100)
+    assert bench.watch_for(100) == 0
     bench.frontier.commit(heir, batch(1))
-    bench.clock.pass_seconds(81)
-    assert bench.frontier.rescue() == 1
+    assert bench.watch_for(81) == 1
     assert bench.frontier.lease(heir, 1) == []
     bench.clock.pass_seconds(68.9)  # 180 + 69.9 since the dead one renewed
     assert bench.frontier.lease(heir, 1) == []
     bench.clock.pass_seconds(0.1)
     assert len(bench.frontier.lease(heir, 1)) == 1
+
+
+def test_who_was_cut_off_itself_declares_nobody_dead_for_one_lease_time(bench: Bench) -> None:
+    """After an outage everybody's lease has run out, and everybody may still be there."""
+    seed(bench, "https://a.test/")
+    owner = engine(bench)
+    bench.frontier.lease(owner, 1)
+    bench.clock.pass_seconds(1000)
+    assert bench.frontier.rescue() == 0
+    assert bench.watch_for(179) == 0
+    assert bench.watch_for(1) == 1
+
+
+def test_rescue_by_a_newcomer_waits_one_lease_time(bench: Bench) -> None:
+    seed(bench, "https://a.test/")
+    bench.frontier.lease(engine(bench), 1)
+    bench.clock.pass_seconds(1000)
+    newcomer = bench.another()
+    assert newcomer.rescue() == 0
+    for _ in range(18):
+        bench.clock.pass_seconds(10)
+        rescued = newcomer.rescue()
+    assert rescued == 1
 
 
 def test_takeover_of_a_known_dead_engine_waits_one_delay_from_now(bench: Bench) -> None:
@@ -369,6 +390,62 @@ def test_learnt_delays_hold_whichever_engine_learnt_them(bench: Bench) -> None:
     assert len(bench.frontier.lease(heir, 5)) == 2
 
 
+def test_delays_of_an_engine_that_was_taken_over_before_hold_too(bench: Bench) -> None:
+    """Its lease ran out first; what it had learnt was found when its process had ended."""
+    seed(bench, "https://a.test/")
+    dead, heir = engine(bench), engine(bench)
+    bench.frontier.lease(dead, 1)
+    assert bench.frontier.rescue([dead]) == 1
+    assert bench.frontier.rescue([], {"a.test": 500_000}) == 0
+    bench.clock.pass_seconds(499)
+    assert bench.frontier.lease(heir, 1) == []
+    bench.clock.pass_seconds(1)
+    assert len(bench.frontier.lease(heir, 1)) == 1
+
+
+def test_only_who_watched_for_one_lease_time_sees_leases_that_ran_out(bench: Bench) -> None:
+    gone = engine(bench)
+    bench.clock.pass_seconds(1000)
+    assert bench.frontier.expired() == []
+    for _ in range(18):
+        bench.clock.pass_seconds(10)
+        seen = bench.frontier.expired()
+    assert seen == [gone]
+    bench.frontier.rescue([gone])
+    assert bench.frontier.expired() == []
+    assert bench.frontier.everyone() == [gone]
+
+
+def test_a_suspected_page_must_be_queued(bench: Bench) -> None:
+    seed(bench, "https://a.test/")
+    (lease,) = bench.frontier.lease(engine(bench), 1)
+    url = lease.urls[0]
+    assert bench.frontier.suspect(lease.domain_id, url.order, url.fp)
+    assert not bench.frontier.suspect(lease.domain_id, url.order, url.fp + 1)
+
+
+def test_links_of_the_page_that_fills_a_cap_go_with_the_others(bench: Bench) -> None:
+    seed(bench, "https://a.test/", "https://a.test/2")
+    owner = engine(bench)
+    (lease,) = bench.frontier.lease(owner, 1)
+    parts = {
+        "pages": [page(lease.domain_id, lease.urls[0])],
+        "links": [link(f"https://a.test/new{n}", 1) for n in range(3)],
+        "purges": [Purge(lease.domain_id, "", "page-cap", forget=True)],
+    }
+    result = bench.frontier.commit(owner, batch(1, **parts))
+    assert result.drops == {"page-cap": 4}
+    assert bench.frontier.backlog()[0] == 0
+
+
+def test_domains_with_something_left_are_counted_to_a_limit(bench: Bench) -> None:
+    seed(bench, *(f"https://d{n}.test/" for n in range(5)))
+    bench.frontier.db.execute("UPDATE domains SET lease_owner = -1 WHERE name = 'd0.test'")
+    bench.frontier.settle()
+    assert bench.frontier.active_domains(100) == 4
+    assert bench.frontier.active_domains(3) == 3
+
+
 def test_pages_are_counted_anew_after_a_death(bench: Bench) -> None:
     store = bench.another(max_pages_per_domain=100)
     seed(bench, *(f"https://a.test/{n}" for n in range(9)))
@@ -385,8 +462,7 @@ def test_a_dead_engine_can_write_nothing(bench: Bench) -> None:
     seed(bench, "https://a.test/")
     dead = engine(bench)
     (lease,) = bench.frontier.lease(dead, 1)
-    bench.clock.pass_seconds(200)
-    bench.frontier.rescue()
+    assert bench.watch_for(200) == 1
     with pytest.raises(Fenced):
         bench.frontier.commit(dead, batch(1, pages=[page(lease.domain_id, lease.urls[0])]))
     bench.clock.pass_seconds(70)
@@ -428,6 +504,33 @@ def test_a_crawl_has_not_ended_while_a_domain_is_held(bench: Bench) -> None:
     assert not bench.frontier.finished()
     bench.frontier.commit(owner, batch(2, released=[release(lease, bench.clock.ms)]))
     assert bench.frontier.finished()
+
+
+def test_text_that_a_database_may_refuse_is_kept_without_it(bench: Bench) -> None:
+    seed(bench, "https://a.test/")
+    owner = engine(bench)
+    (lease,) = bench.frontier.lease(owner, 1)
+    done = page(lease.domain_id, lease.urls[0])
+    done.title, done.redirect = "a\0b", "https://b.test/"
+    assert bench.frontier.commit(owner, batch(1, pages=[done])).total_pages == 1
+
+
+def test_the_same_link_twice_in_a_batch_is_queued_once(bench: Bench) -> None:
+    owner = engine(bench)
+    links = [link("https://a.test/x", depth) for depth in (3, 1, 2)]
+    bench.frontier.commit(owner, batch(1, links=links))
+    assert bench.frontier.backlog() == (1, 1)
+    (lease,) = bench.frontier.lease(owner, 1)
+    assert len(lease.urls) == 1
+
+
+def test_engines_of_other_nodes_are_told_apart(bench: Bench) -> None:
+    bench.frontier.register("here", 1, "node-a", "/data")
+    assert len(bench.frontier.living("node-a")) == 1
+    assert len(bench.frontier.everyone("node-a")) == 1
+    bench.frontier.rescue(bench.frontier.living("node-a"))
+    assert bench.frontier.living("node-a") == []
+    assert len(bench.frontier.everyone("node-a")) == 1
 
 
 def test_a_lost_wake_up_heals(bench: Bench) -> None:

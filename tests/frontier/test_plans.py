@@ -8,6 +8,9 @@ from helpers import batch, link, page, release
 
 from lycosa.frontier.sqlite import SQL
 
+# The plans of the other store are in a file of their own.
+pytestmark = pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
+
 VALUES = {
     "lease_candidates": {"now": 1, "limit": 10},
     "next_urls": {"id": 1, "waiting": 1 << 61, "now": 1, "limit": 8},

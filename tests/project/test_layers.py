@@ -15,7 +15,8 @@ LAYERS = {
     "pure": "addresses options config urls scope seeds robots politeness retry scheduler parse"
     " sitemaps decode dedup metrics charset htmlguard visit",
     "edges": "archive frontier dns fetch transfer poller log view sandbox",
-    "engine": "datadir mark opening seeding harvest core exchange engine upkeep node",
+    "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
+    " worker node",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

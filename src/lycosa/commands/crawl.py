@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.config import (
+    NODE_KEY,
     Values,
     crawl_settings,
+    node_key,
     node_settings,
     run_limits,
     stored_settings,
@@ -50,11 +52,16 @@ def check_seeds(words: list[str], needed: bool) -> list[str]:
 
 
 def _stored(data_dir: Path, store: str) -> dict[str, Any]:
-    """What is stored of the crawl to be resumed."""
-    from lycosa.frontier import open_reader
+    """What is stored of the crawl to be resumed; of nodes, only this directory's."""
+    from lycosa.datadir import node_of
+    from lycosa.frontier import is_server, open_reader
 
     reader = open_reader(data_dir, store)
     try:
-        return reader.settings()
+        found = reader.settings()
     finally:
         reader.close()
+    if is_server(store):
+        name = node_of(data_dir)
+        found[NODE_KEY] = found.get(node_key(name), "") if name else ""
+    return found

@@ -19,7 +19,7 @@ from lycosa.errors import UserError
 from lycosa.view import duration, kinds, size
 
 if TYPE_CHECKING:
-    from lycosa.frontier import Reader
+    from lycosa.frontier import Place, Reader
     from lycosa.records import PageRow
 
 # Fields of a page row that are places inside our files or written elsewhere.
@@ -51,30 +51,43 @@ def status(values: Values, _: list[str]) -> int:
     with opened(values) as reader:
         found = reader.status()
         stored = reader.settings()
-    if not in_use(values["data-dir"]):
+    found["running"] = _running(values, found)
+    if not found["running"]:
         for engine in found["engines"]:
             engine["alive"] = False  # whatever its lease says: the directory is free
-    found["running"] = in_use(values["data-dir"])
     found["limit"] = limit_of(found, stored) if found["running"] else ""
     if values["json"]:
         print_json(found)
     else:
-        print("\n".join(status_lines(found, wall_now())))
+        print("\n".join(status_lines(found, found["now_ms"])))
     return 0
+
+
+def _running(values: Values, found: dict[str, Any]) -> bool:
+    """Whether somebody works on a crawl: told by the lock of its directory, on a server by the
+    leases."""
+    from lycosa.frontier import is_server
+
+    if is_server(values["store"]):
+        return any(is_alive(each, found["now_ms"]) for each in found["engines"])
+    return in_use(values["data-dir"])
 
 
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     """What limits the speed now, by the engines' last words."""
-    from lycosa.config import stored_node, stored_settings
+    from lycosa.config import NODE_KEY, node_key, stored_node, stored_settings
     from lycosa.metrics import Stats, limiting
 
     settings = stored_settings(stored)
     if settings is None:
         return ""
-    stats = Stats.merge([Stats.from_dict(each) for each in found["engines"] if each["alive"]])
+    alive = [each for each in found["engines"] if is_alive(each, found["now_ms"])]
+    stats = Stats.merge([Stats.from_dict(each) for each in alive])
     stats.queued, stats.domains = found["queued"], found["leased"] + found["ready"]
     stats.loading_seeds = not found["seeds_loaded"]
-    return limiting(stats, settings.delay, stored_node(stored).get("max_workers", 1000))
+    nodes = {each.get("node", "") for each in alive} or {""}
+    told = [stored_node({NODE_KEY: stored.get(node_key(name), "")}) for name in nodes]
+    return limiting(stats, settings.delay, sum(each.get("max_workers", 1000) for each in told))
 
 
 def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
@@ -112,8 +125,9 @@ def _state(found: dict[str, Any], alive: list[dict[str, Any]]) -> str:
 
 def _engine_line(engine: dict[str, Any], now_ms: int) -> str:
     lease = (engine.get("lease_until", now_ms) - now_ms) / 1000
+    place = f" in {engine['directory']}" if engine.get("directory") else ""
     return (
-        f"engine {engine['id']} on {engine['host']}, process {engine['pid']}:"
+        f"engine {engine['id']} on {engine['host']}{place}, process {engine['pid']}:"
         f" {engine['pages']:,} pages, {engine.get('in_flight', 0):,} in flight,"
         f" {engine.get('held', 0):,} domains held, lease for {duration(lease)}"
     )
@@ -132,12 +146,38 @@ def pages(values: Values, _: list[str]) -> int:
             limit=values["limit"],
             newest=not values["oldest"],
         )
+        places = Places(reader)
         for row in rows:
             if values["json"]:
-                print_json(page_json(row), indent=False)
+                print_json({**page_json(row), **places.json(row)}, indent=False)
             else:
-                print(page_line(row))
+                print(page_line(row) + places.text(row))
     return 0
+
+
+class Places:
+    """Where the output of pages lies, where that is not one directory for all."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[int, Place | None] = {}
+
+    def of(self, row: PageRow) -> Place | None:
+        from lycosa.archive.segments import segment_owner
+
+        owner = segment_owner(row.text_segment or row.warc_segment)
+        if owner and owner not in self._known:
+            # The reader may be in the middle of a list of pages.
+            self._known[owner] = self._reader.place(owner)
+        return self._known.get(owner)
+
+    def json(self, row: PageRow) -> dict[str, str]:
+        place = self.of(row)
+        return {"host": place.host, "directory": place.directory} if place else {}
+
+    def text(self, row: PageRow) -> str:
+        place = self.of(row)
+        return f" ({place.host}:{place.directory})" if place else ""
 
 
 def utc(ms: int) -> str:
@@ -165,18 +205,27 @@ def show(values: Values, words: list[str]) -> int:
         row: PageRow | None = found["page"]
         if row is None:
             raise UserError(f"{found['url']} was not fetched; 'lycosa why {words[0]}' says why.")
-        text = _text_of(reader, values, row)
+        places = Places(reader)
+        text = _text_of(reader, values, row, places.of(row))
+        where = places.json(row)
     if values["json"]:
-        print_json({**page_json(row), "text": (text or {}).get("text", ""), "row": text})
+        print_json({**page_json(row), **where, "text": (text or {}).get("text", ""), "row": text})
         return 0
     print("\n".join(record_lines(row)))
+    if where:
+        print(f"kept     on {where['host']} in {where['directory']}")
     if text is not None:
         print(f"\n{text['text']}")
     return 0
 
 
-def _text_of(reader: Reader, values: Values, row: PageRow) -> dict[str, Any] | None:
-    if not row.text_segment:
+def _text_of(
+    reader: Reader, values: Values, row: PageRow, place: Place | None
+) -> dict[str, Any] | None:
+    """The text of a page, if it lies here."""
+    from lycosa.datadir import node_of
+
+    if not row.text_segment or (place and place.node != node_of(values["data-dir"])):
         return None
     from lycosa.archive.text import read_row
 
@@ -220,7 +269,7 @@ def exclude(values: Values, words: list[str]) -> int:
 def stop(values: Values, _: list[str]) -> int:
     """Ask a crawl to stop."""
     with opened(values) as reader:
-        running = in_use(values["data-dir"])
+        running = _running(values, reader.status())
         if running:
             reader.request_stop()
     if values["json"]:

@@ -7,13 +7,16 @@ milliseconds of the store's clock. It knows nothing of HTTP, robots.txt or sched
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from lycosa.errors import UserError
+from lycosa.errors import StoreGone, UserError
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+
+if TYPE_CHECKING:
+    from lycosa.archive.segments import SegmentKind
 
 # A URL on its way in: (domain_id, fp, url, depth, domain name, flags). A tuple, because a page
 # has a hundred of them.
@@ -111,15 +114,20 @@ class StoreRules:
 
 
 class Frontier(Protocol):
-    """What an engine asks of the store."""
+    """What engines and supervisors ask of the store."""
+
+    rules: StoreRules
+    server_clock: bool  # its time is not ours: engines measure the difference at every commit
 
     def now_ms(self) -> int: ...
 
-    def register(self, host: str, pid: int) -> int:
-        """A new engine; its number is never used again."""
+    # -- engines ------------------------------------------------------------------------------
 
-    def add(self, links: Iterable[Link], *, seeds_done: Mapping[str, Any] | None = None) -> int:
-        """Queue URLs from outside a crawl (seeds); returns how many were new."""
+    def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
+        """A new engine; its number is never used again.
+
+        `node` names its data directory for ever, `directory` says to people where that is.
+        """
 
     def lease(self, owner: int, limit: int) -> list[Lease]:
         """Up to `limit` ready domains, the longest waiting first, now held by `owner`."""
@@ -136,28 +144,86 @@ class Frontier(Protocol):
     def watch(self) -> Committed:
         """What a commit tells, without one: an engine with nothing to say writes nothing."""
 
-    def expired(self) -> list[int]:
-        """Engines whose lease ended and that nobody declared dead."""
-
-    def rescue(
-        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
-    ) -> int:
-        """Take the domains of dead engines back; returns how many domains.
-
-        `known_dead`: engines whose process is known to be gone. All others are dead when their
-        lease ended. `delays`: what the dead learnt but never committed, ms by domain name.
-        """
-
     def exclusions(self) -> list[str]:
         """The domains, suffixes and patterns that are never fetched."""
 
     def retire(self, owner: int) -> None:
         """An engine that leaves in order: holds nothing, wants nothing."""
 
+    # -- supervisors --------------------------------------------------------------------------
+
+    def add(
+        self,
+        links: Iterable[Link],
+        *,
+        seeds_done: Mapping[str, Any] | None = None,
+        rank: int | None = None,
+    ) -> int:
+        """Queue URLs from outside a crawl; returns how many were new. With a rank they are seeds:
+        first come, first visited, before any domain that was found by a link."""
+
+    def expired(self) -> list[int]:
+        """Engines whose lease ended and that nobody declared dead; none as long as the caller
+        itself has not been in touch with the store for one lease time (`Contact`)."""
+
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
+        """Take the domains of dead engines back; returns how many domains.
+
+        `known_dead`: engines whose process is known to be gone. All others are dead when they are
+        `expired`. `delays`: what the dead learnt but never committed, ms by domain name.
+        """
+
+    def living(self, node: str = "") -> list[int]:
+        """Engines that nobody declared dead, of one node or of all."""
+
+    def everyone(self, node: str = "") -> list[int]:
+        """Every engine that ever worked on this crawl, of one node or of all."""
+
+    def others(self, node: str) -> int:
+        """How many engines of other nodes are at work."""
+
+    def suspect(self, domain_id: int, order: int, fp: int) -> bool:
+        """An engine died while it parsed this URL: twice, and it is poison (S3); returns whether
+        the URL is queued."""
+
     def finished(self) -> bool:
-        """Nothing is queued that may still be fetched, and no domain is held."""
+        """Nothing is queued that may still be fetched, no domain is held, no seed is loading."""
+
+    def totals(self) -> tuple[int, bool]:
+        """Pages of the whole crawl, and whether somebody asked it to stop."""
+
+    def backlog(self) -> tuple[int, int]:
+        """URLs queued, and domains known."""
+
+    def active_domains(self, limit: int) -> int:
+        """Domains with something left to fetch, counted no further than `limit`."""
+
+    def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
+        """How much of each segment is committed."""
+
+    def setting(self, key: str) -> str | None: ...
+
+    def put_settings(self, settings: Mapping[str, Any]) -> None: ...
+
+    def put_exclusions(self, lines: Iterable[str]) -> None: ...
+
+    def newest_ms(self) -> int:
+        """The newest moment the store knows of."""
+
+    def settle(self) -> None:
+        """Bring everything that is committed to where it stays."""
 
     def close(self) -> None: ...
+
+
+class Place(NamedTuple):
+    """Where the output of an engine lies."""
+
+    host: str
+    directory: str
+    node: str
 
 
 class Reader(Protocol):
@@ -188,15 +254,50 @@ class Reader(Protocol):
 
     def committed_segments(self) -> dict[tuple[str, int], int]: ...
 
+    def place(self, owner: int) -> Place | None:
+        """Where an engine's output lies; None: in the directory of the crawl."""
+
     def close(self) -> None: ...
+
+
+def is_server(store: str) -> bool:
+    """Whether a store is a server that many nodes share."""
+    return bool(store) and store != "sqlite"
+
+
+def open_frontier(
+    store: str,
+    data_dir: Path,
+    rules: StoreRules,
+    now_ms: Callable[[], int],
+    *,
+    create: bool = False,
+    name: str = "lycosa",
+) -> Frontier:
+    """Open a crawl to work on it. `now_ms` is the time where the store has no clock of its own;
+    `name` is what the server's administrator sees."""
+    if is_server(store):
+        _need_psycopg()
+        from lycosa.frontier.postgres import PostgresFrontier
+
+        return PostgresFrontier(store, rules, create=create, name=name)
+    from lycosa.frontier.sqlite import SqliteFrontier
+
+    return SqliteFrontier(data_dir / DATABASE, rules, now_ms, create=create)
 
 
 def open_reader(data_dir: Path, store: str = "") -> Reader:
     """Open a crawl to look at it; raises UserError if there is none."""
+    if is_server(store):
+        _need_psycopg()
+        from lycosa.frontier.postgres_reader import PostgresReader
+
+        try:
+            return PostgresReader(store)
+        except StoreGone as error:
+            raise UserError(f"{error} Check the host and port in --store.") from None
     from lycosa.frontier.sqlite_reader import SqliteReader
 
-    if store and store != "sqlite":
-        raise UserError("PostgreSQL is not supported in this version: leave --store out.")
     path = data_dir / DATABASE
     if not path.exists():
         raise UserError(
@@ -204,3 +305,23 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
             "or start one with 'lycosa crawl'."
         )
     return SqliteReader(path)
+
+
+def check_server(store: str) -> None:
+    """Refuse a server that can't be used, before anything is written."""
+    _need_psycopg()
+    from lycosa.frontier.postgres_db import connect
+
+    try:
+        connect(store, "lycosa check").close()
+    except StoreGone as error:
+        raise UserError(f"{error} Check the host and port in --store.") from None
+
+
+def _need_psycopg() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("psycopg") is None:
+        raise UserError(
+            "A store on PostgreSQL needs the package psycopg: pip install 'lycosa[postgres]'."
+        )

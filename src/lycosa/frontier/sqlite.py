@@ -36,7 +36,7 @@ class SqliteFrontier(SqliteStore):
 
     # -- engines ------------------------------------------------------------------------------
 
-    def register(self, host: str, pid: int) -> int:
+    def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
         with self._transaction() as now:
             values = {"host": host, "pid": pid, "now": now, "lease": self.rules.lease_ms}
             cursor = self.db.execute(SQL["register"], values)
@@ -51,16 +51,21 @@ class SqliteFrontier(SqliteStore):
 
     @errors_mapped
     def expired(self) -> list[int]:
-        return [row[0] for row in self.db.execute(SQL["expired"], {"now": self.now_ms()})]
+        return list(self._expired(self.now_ms()))
+
+    def _expired(self, now: int) -> dict[int, int]:
+        """Engines whose lease ended, with the moment; who was cut off himself can't tell."""
+        if not self._contact.long_enough(now):
+            return {}
+        return dict(self.db.execute(SQL["expired"], {"now": now}).fetchall())
 
     def rescue(
         self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
     ) -> int:
-        if not known_dead and not self.expired():
+        if not known_dead and not delays and not self.expired():
             return 0
         with self._transaction() as now:
-            ends = dict(self.db.execute(SQL["expired"], {"now": now}).fetchall())
-            ends.update(dict.fromkeys(known_dead, now))
+            ends = {**self._expired(now), **dict.fromkeys(known_dead, now)}
             rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
             self.db.executemany(
                 SQL["wait_longer"],
@@ -79,13 +84,16 @@ class SqliteFrontier(SqliteStore):
         return self.db.execute(SQL["take_over"], values).rowcount
 
     @errors_mapped
-    def living(self) -> list[int]:
-        """Engines that nobody declared dead."""
+    def living(self, node: str = "") -> list[int]:
+        """Engines that nobody declared dead: all are of the one node."""
         return [row[0] for row in self.db.execute(SQL["living"]) if row[0]]
 
-    def everyone(self) -> list[int]:
-        """Every engine that ever worked on this crawl."""
+    @errors_mapped
+    def everyone(self, node: str = "") -> list[int]:
         return [row[0] for row in self.db.execute(SQL["everyone"])]
+
+    def others(self, node: str) -> int:
+        return 0
 
     def suspect(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3)."""

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
-from lycosa.frontier import queries
+from lycosa.frontier import Place, queries
+from lycosa.frontier.readers import engine_values, page_row, summed
 from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, errors_mapped, mapped
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
@@ -46,23 +45,12 @@ class SqliteReader:
     @errors_mapped
     def status(self) -> dict[str, Any]:
         settings = self.settings()
-        engines = [_engine(row) for row in self._rows("crawlers")]
+        engines = [engine_values(dict(row)) for row in self._rows("crawlers")]
         return {
-            "pages": sum(each["pages"] for each in engines),
-            "queued": sum(each["queued"] for each in engines),
-            "domains": sum(each["domains"] for each in engines),
+            **summed(engines, settings),
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", (wall_now(), COUNT_LIMIT)),
-            "ok": _total(engines, "ok"),
-            "bytes": _total(engines, "bytes"),
-            "requests": _total(engines, "requests"),
-            "outcomes": _tally(engines, "outcomes"),
-            "drops": _tally(engines, "drops"),
-            "started_ms": int(settings.get("started_ms", 0)),
-            "seeds_loaded": settings.get("seeds_loaded") == "1",
-            "finished": settings.get("finished") == "1",
-            "stop_requested": settings.get("stop") == "1",
-            "engines": [each for each in engines if each["id"]],
+            "now_ms": wall_now(),
         }
 
     def pages(
@@ -88,7 +76,7 @@ class SqliteReader:
         order = "DESC" if newest else "ASC"
         query = f"SELECT * FROM pages {where} ORDER BY id {order} LIMIT ?"
         for row in self.db.execute(query, [value for _, value in used] + [limit]):
-            yield _page(row)
+            yield page_row(dict(row))
 
     @errors_mapped
     def find(self, url: str) -> dict[str, Any]:
@@ -106,7 +94,9 @@ class SqliteReader:
             "origin_name": parts.origin,
         }
         facts["now_ms"] = wall_now()
-        facts["page"] = next((_page(row) for row in self._rows("page_by_url", (ident, fp))), None)
+        facts["page"] = next(
+            (page_row(dict(row)) for row in self._rows("page_by_url", (ident, fp))), None
+        )
         facts["domain_row"] = next((dict(r) for r in self._rows("domain_by_id", (ident,))), None)
         facts["origin"] = next(
             (Origin(*row) for row in self._rows("origin_by_name", (ident, parts.origin))), None
@@ -155,30 +145,8 @@ class SqliteReader:
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
 
+    def place(self, owner: int) -> Place | None:
+        return None
+
     def close(self) -> None:
         self.db.close()
-
-
-def _engine(row: sqlite3.Row) -> dict[str, Any]:
-    engine = dict(row)
-    engine.update(orjson.loads(engine.pop("stats")) | engine)
-    engine["alive"] = not engine.pop("dead")
-    return engine
-
-
-def _total(engines: list[dict[str, Any]], key: str) -> int:
-    return sum(int(each.get(key, 0)) for each in engines)
-
-
-def _tally(engines: list[dict[str, Any]], key: str) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for each in engines:
-        for name, count in each.get(key, {}).items():
-            counts[name] = counts.get(name, 0) + count
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
-
-
-def _page(row: sqlite3.Row) -> PageRow:
-    values = dict(row)
-    values.pop("id")
-    return PageRow(order=-1, **values)

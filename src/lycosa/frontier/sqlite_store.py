@@ -15,6 +15,7 @@ from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
 from lycosa.frontier import StoreRules, queries
 from lycosa.frontier.sqlite_db import check_version, connect, errors_mapped, mapped, migrate
+from lycosa.frontier.states import Contact
 
 SQL = queries.load("sqlite")
 
@@ -22,11 +23,14 @@ SQL = queries.load("sqlite")
 class SqliteStore:
     """One connection. `now_ms` is the store's clock."""
 
+    server_clock = False
+
     def __init__(
         self, path: Path, rules: StoreRules, now_ms: Callable[[], int], *, create: bool = False
     ) -> None:
         self.rules = rules
         self.now_ms = now_ms
+        self._contact = Contact(rules.lease_ms)
         self.db = connect(path, "rwc" if create else "rw")
         if create:
             migrate(self.db)
@@ -41,6 +45,7 @@ class SqliteStore:
         try:
             self.db.execute("BEGIN IMMEDIATE")
             now = self.now_ms()
+            self._contact.made(now)
             if owner is not None:
                 self._fence(owner, now)
             yield now

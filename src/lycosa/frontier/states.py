@@ -20,6 +20,8 @@ they were found; the waiting lane holds URLs that may not be tried before a cert
 by that time, so that a waiting retry never blocks its domain's other URLs.
 """
 
+from dataclasses import dataclass
+
 IDLE = -1
 READY = 0
 
@@ -48,3 +50,29 @@ def domain_ready_ms(polite_ms: int, head_order: int | None) -> int | None:
     if head_order is None:
         return None
     return max(polite_ms, waits_until(head_order))
+
+
+@dataclass(slots=True)
+class Contact:
+    """How long somebody has been in touch with the store without a gap, by the store's clock.
+
+    Whoever was cut off itself can't tell a dead engine from one that was cut off as well: only
+    after one lease time in touch may it declare others dead. Until then they have renewed, or
+    could have.
+    """
+
+    lease_ms: int
+    since: int = -1  # -1: not in touch
+    last: int = 0
+
+    def made(self, now_ms: int) -> None:
+        if self.since < 0 or now_ms - self.last > self.lease_ms // 3:
+            self.since = now_ms
+        self.last = now_ms
+
+    def lost(self) -> None:
+        self.since = -1
+
+    def long_enough(self, now_ms: int) -> bool:
+        self.made(now_ms)
+        return now_ms - self.since >= self.lease_ms

@@ -1,0 +1,67 @@
+"""`lycosa migrate`: moves a stopped crawl from its SQLite file to a PostgreSQL server."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from pathlib import Path
+
+from lycosa.config import Values, redact
+from lycosa.errors import UserError
+
+
+def migrate(values: Values, _: list[str]) -> int:
+    """Move it; what was fetched stays in the data directory, which becomes a node's."""
+    from lycosa import datadir
+    from lycosa.frontier import check_server, is_server
+
+    root, store = values["from"], values["to"]
+    if root is None or not is_server(store or ""):
+        raise UserError("Say what to move where: --from DIR --to postgresql://user@host/database.")
+    datadir.check_old(root)
+    check_server(store)
+    lock = datadir.lock(root)
+    try:
+        counts = _move(root, store)
+    finally:
+        os.close(lock)
+    print(f"Moved {counts['pages']:,} pages, {counts['queue']:,} queued URLs and")
+    print(f"{counts['domains']:,} domains; the text stays in {root}. Go on with:")
+    print(f"  lycosa crawl --resume --data-dir {root} --store '{redact(store)}'")
+    return 0
+
+
+def _move(root: Path, store: str) -> dict[str, int]:
+    from lycosa import datadir, upkeep
+    from lycosa.clock import wall_now
+    from lycosa.config import CrawlSettings, stored_settings
+    from lycosa.frontier import DATABASE, open_reader
+    from lycosa.frontier.migrate import Move
+    from lycosa.frontier.sqlite import SqliteFrontier
+    from lycosa.seeding import renamed
+
+    path = root / DATABASE
+    reader = open_reader(root)
+    crawl_settings = stored_settings(reader.settings()) or CrawlSettings(email="")
+    reader.close()
+    frontier = SqliteFrontier(path, crawl_settings.store_rules(), wall_now)
+    now = max(wall_now(), frontier.newest_ms() + 1)
+    frontier.now_ms = lambda: now
+    # A crawl that was killed: its domains wait one delay, as on any start.
+    upkeep.rescue(frontier, root, frontier.everyone(), starting=True)
+    crawl = datadir.crawl_of(root) or uuid.uuid4().hex
+    node = datadir.join(root, crawl)
+    move = Move(
+        frontier.db, store, node, str(root.resolve()), lambda key: renamed(node, key), _progress
+    )
+    counts = move.run(crawl, now, frontier.newest_ms())
+    frontier.settle()
+    frontier.close()
+    path.rename(path.with_name(f"{DATABASE}.migrated"))
+    return counts
+
+
+def _progress(table: str, rows: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{table}: {rows:,} rows   ", end="", file=sys.stderr, flush=True)

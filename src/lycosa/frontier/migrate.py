@@ -1,0 +1,234 @@
+"""Moves a stopped crawl from SQLite to PostgreSQL, with nothing lost.
+
+Each chunk of a table and the place it ends at are one transaction, so a move that was cut off
+goes on where it was. The settings come last: until then the server holds no crawl that anybody
+could join. Times are shifted by the difference of the two clocks.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import psycopg
+
+from lycosa.errors import StoreError, UserError
+from lycosa.frontier.postgres_db import Connection, connect, mapped, migrate, parsed, place
+from lycosa.frontier.states import WAITING
+
+CHUNK = 20_000
+BEGUN, SHIFT = "migrate:source", "migrate:shift"
+REAL_TIME = 1 << 40  # smaller times are the ranks of seeds
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: its key, by which it is read in order, and its columns with their types."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: dict[str, str]
+
+    def page(self, after: bool) -> str:
+        """The query for the rows after a key."""
+        keys = ", ".join(self.key)
+        where = f"WHERE ({keys}) > ({', '.join('?' * len(self.key))})" if after else ""
+        return f"SELECT {', '.join(self.columns)} FROM {self.name} {where} ORDER BY {keys} LIMIT ?"
+
+
+def _columns(**groups: str) -> dict[str, str]:
+    return {name: kind for kind, names in groups.items() for name in names.split()}
+
+
+TABLES = (
+    Table("exclusions", ("line",), _columns(text="line")),
+    Table(
+        "crawlers",
+        ("id",),
+        _columns(
+            int8="id pid started_ms renewed_ms lease_until last_batch pages queued domains",
+            text="host stats",
+            bool="dead",
+        ),
+    ),
+    Table(
+        "domains",
+        ("id",),
+        _columns(
+            int8="id lease_owner ready_at polite_at delay_ms queued pages",
+            int4="failures releases",
+            bool="seeded",
+            text="name",
+        ),
+    ),
+    Table(
+        "origins",
+        ("domain_id", "origin"),
+        _columns(
+            int8="domain_id fetched_ms retry_ms",
+            int4="status failures",
+            text="origin reason",
+            bytea="rules",
+        ),
+    ),
+    Table("seen", ("domain_id", "fp"), _columns(int8="domain_id fp ord")),
+    Table(
+        "queue",
+        ("domain_id", "ord", "fp"),
+        _columns(int8="domain_id ord fp", int4="depth", int2="attempts flags", text="url"),
+    ),
+    Table(
+        "pages",
+        ("id",),
+        _columns(
+            int8="id domain_id fp fetched_ms wire_bytes text_chars content_hash text_segment"
+            " text_frame text_offset warc_segment warc_offset",
+            int4="depth status",
+            text="url outcome content_type redirect title",
+        ),
+    ),
+    Table("segments", ("kind", "id"), _columns(int8="id owner length", text="kind", bool="closed")),
+)
+_TIMES = frozenset({"ready_at", "polite_at", "retry_ms", "renewed_ms"})
+
+
+class Move:
+    """One move. `node` names the data directory, `directory` says where it is."""
+
+    def __init__(
+        self,
+        source: sqlite3.Connection,
+        url: str,
+        node: str,
+        directory: str,
+        rename: Callable[[str], str],
+        said: Callable[[str, int], None],
+    ) -> None:
+        self.source = source
+        self.node = node
+        self.directory = directory
+        self._rename = rename
+        self._said = said
+        self.where = place(parsed(url))
+        self.db: Connection = connect(url, "lycosa migrate")
+        migrate(self.db, self.where)
+        self._shift = 0
+
+    def run(self, crawl_id: str, now_ms: int, newest_ms: int) -> dict[str, int]:
+        """Move everything; returns the rows of each table.
+
+        `now_ms`: the source's clock; `newest_ms`: when an engine last wrote to it.
+        """
+        try:
+            if self._get("crawl_id") == crawl_id and self._get(BEGUN) is None:
+                return self._compare()  # a move that was finished before
+            self._begin(crawl_id, now_ms, newest_ms)
+            for table in TABLES:
+                self._move(table)
+            counts = self._compare()
+            self._end()
+            return counts
+        except psycopg.Error as error:
+            raise mapped(error, self.where) from None
+        finally:
+            self.db.close()
+
+    def _begin(self, crawl_id: str, now_ms: int, newest_ms: int) -> None:
+        begun, source = self._get(BEGUN), f"{crawl_id} {newest_ms}"
+        if begun is None and self._get("crawl_id") is not None:
+            raise UserError(f"The database {self.where} holds a crawl already: name an empty one.")
+        if begun not in (None, source):
+            raise UserError(
+                f"A move to the database {self.where} was begun, of another crawl or of this one "
+                "before it went on: name an empty database."
+            )
+        if begun is None:
+            clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8"
+            shift = self.db.execute(clock).fetchall()[0][0] - now_ms
+            with self.db.transaction():
+                self._put({BEGUN: source, "crawl_id": crawl_id, SHIFT: shift})
+        self._shift = int(self._get(SHIFT) or 0)
+
+    def _move(self, table: Table) -> None:
+        done = self._get(f"migrate:{table.name}")
+        after: list[Any] = orjson.loads(done) if done else []
+        moved = 0
+        for chunk in self._chunks(table, after):
+            with self.db.transaction():
+                self._copy(table, chunk)
+                last = dict(zip(table.columns, chunk[-1], strict=True))
+                key = orjson.dumps([last[name] for name in table.key]).decode()
+                self._put({f"migrate:{table.name}": key})
+            moved += len(chunk)
+            self._said(table.name, moved)
+
+    def _chunks(self, table: Table, after: list[Any]) -> Iterator[list[Row]]:
+        places = [list(table.columns).index(name) for name in table.key]
+        while chunk := self.source.execute(table.page(bool(after)), [*after, CHUNK]).fetchall():
+            yield chunk
+            after = [chunk[-1][at] for at in places]
+
+    def _copy(self, table: Table, rows: list[Row]) -> None:
+        names, kinds = list(table.columns), list(table.columns.values())
+        extra: Row = ()
+        if table.name == "crawlers":
+            names, kinds = [*names, "node", "directory"], [*kinds, "text", "text"]
+            extra = (self.node, self.directory)
+        statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
+        with self.db.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.set_types(kinds)
+            for row in rows:
+                copy.write_row((*self._converted(table, row), *extra))
+
+    def _converted(self, table: Table, row: Row) -> Iterator[Any]:
+        for (name, kind), value in zip(table.columns.items(), row, strict=True):
+            if kind == "bool":
+                yield bool(value)
+            elif kind == "text":
+                yield value.replace("\0", "")
+            elif (name in _TIMES and value > REAL_TIME) or (name == "ord" and value >= WAITING):
+                yield value + self._shift
+            else:
+                yield value
+
+    def _compare(self) -> dict[str, int]:
+        counts = {}
+        for table in TABLES:
+            query = f"SELECT count(*) FROM {table.name}"
+            there = self.db.execute(query).fetchall()[0][0]
+            here = self.source.execute(query).fetchone()[0]
+            if here != there:
+                raise StoreError(
+                    f"The move is not complete: {table.name} has {here:,} rows in the directory "
+                    f"and {there:,} on the server; empty the database and move again."
+                )
+            counts[table.name] = here
+        return counts
+
+    def _end(self) -> None:
+        with self.db.transaction():
+            for table in ("crawlers", "pages"):
+                top = (
+                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, max(id)))"
+                )
+                self.db.execute(f"{top} FROM {table}")
+            stored = self.source.execute("SELECT key, value FROM crawl").fetchall()
+            self._put({self._rename(key): value for key, value in stored})
+            self.db.execute("DELETE FROM crawl WHERE key >= 'migrate:' AND key < 'migrate;'")
+        self.db.execute("ANALYZE")
+
+    def _get(self, key: str) -> str | None:
+        row = self.db.execute("SELECT value FROM crawl WHERE key = %s", (key,)).fetchone()
+        return None if row is None else row[0]
+
+    def _put(self, settings: dict[str, Any]) -> None:
+        for key, value in settings.items():
+            self.db.execute(
+                "INSERT INTO crawl (key, value) VALUES (%s, %s)"
+                " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                (key, str(value)),
+            )

@@ -1,0 +1,156 @@
+"""Looking at a crawl on PostgreSQL: status, pages, one URL. Changes nothing but the stop request
+and the exclusions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import dict_row
+
+from lycosa.config import SETTINGS_KEY
+from lycosa.errors import UserError
+from lycosa.frontier import Place, queries
+from lycosa.frontier.postgres_db import check_version, connect, mapped, parsed, place
+from lycosa.frontier.readers import engine_values, page_row, summed
+from lycosa.frontier.states import waits_until
+from lycosa.records import Origin, PageRow
+from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
+
+SQL = queries.load("postgres")
+COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+class PostgresReader:
+    """See `frontier.Reader`."""
+
+    def __init__(self, url: str) -> None:
+        self.where = place(parsed(url))
+        self.db = connect(url, "lycosa reader")
+        if self._run(lambda: check_version(self.db)) == 0 or SETTINGS_KEY not in self.settings():
+            self.db.close()
+            raise UserError(
+                f"There is no crawl in the PostgreSQL database {self.where}: start one with "
+                "'lycosa crawl SEEDS --store …', or correct --store."
+            )
+
+    def _run(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except psycopg.Error as error:
+            raise mapped(error, self.where) from None
+
+    def _rows(self, query: str, **values: Any) -> list[Row]:
+        def read() -> list[Row]:
+            with self.db.cursor(row_factory=dict_row, binary=True) as cursor:
+                return cursor.execute(SQL[query], values).fetchall()
+
+        return self._run(read)
+
+    def _value(self, query: str, **values: Any) -> Any:
+        row = next(iter(self._rows(query, **values)), None)
+        return None if row is None else next(iter(row.values()))
+
+    def settings(self) -> dict[str, Any]:
+        return {row["key"]: row["value"] for row in self._rows("settings")}
+
+    def status(self) -> dict[str, Any]:
+        engines = [engine_values(row) for row in self._rows("crawlers")]
+        now = self._value("clock", now=None)
+        return {
+            **summed(engines, self.settings()),
+            "leased": self._value("held_count"),
+            "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
+            "now_ms": now,
+        }
+
+    def pages(
+        self,
+        domain: str = "",
+        status: int = 0,
+        outcome: str = "",
+        since_ms: int = 0,
+        url_prefix: str = "",
+        limit: int = 100,
+        newest: bool = True,
+    ) -> Iterator[PageRow]:
+        filters: list[tuple[str, Any]] = [
+            ("domain_id = %s", domain_id(domain_of(domain)) if domain else None),
+            ("status = %s", status or None),
+            ("outcome = %s", outcome or None),
+            ("fetched_ms >= %s", since_ms or None),
+            ("url >= %s", url_prefix or None),
+            ("url < %s", url_prefix + "\U0010ffff" if url_prefix else None),
+        ]
+        used = [(test, value) for test, value in filters if value is not None]
+        where = f"WHERE {' AND '.join(test for test, _ in used)}" if used else ""
+        order = "DESC" if newest else "ASC"
+        query = f"SELECT * FROM pages {where} ORDER BY id {order} LIMIT %s"
+        values = [value for _, value in used] + [limit]
+        with self._run(self.db.transaction), self.db.cursor("pages", row_factory=dict_row) as rows:
+            self._run(lambda: rows.execute(query, values))
+            for row in rows:
+                yield page_row(row)
+
+    def find(self, url: str) -> dict[str, Any]:
+        """Everything known of a URL: its page, queue row, domain and origin."""
+        clean = canonical(url)
+        if clean is None:
+            raise UserError(f"'{url}' is not an http or https URL.")
+        parts = split(clean)
+        name = domain_of(parts.host)
+        ident, fp = domain_id(name), fingerprint(clean)
+        origins = self._rows("origin_by_name", id=ident, origin=parts.origin)
+        return {
+            "url": clean,
+            "fp": fp,
+            "domain": name,
+            "origin_name": parts.origin,
+            "now_ms": self._value("clock", now=None),
+            "page": next(
+                (page_row(row) for row in self._rows("page_by_url", id=ident, fp=fp)), None
+            ),
+            "domain_row": next(iter(self._rows("domain_by_id", id=ident)), None),
+            "origin": next((Origin(**row) for row in origins), None),
+            "queue": self._queue_row(ident, fp),
+            "settings": self.settings(),
+        }
+
+    def _queue_row(self, ident: int, fp: int) -> dict[str, Any] | None:
+        for row in self._rows("queue_row", id=ident, fp=fp):
+            order = row["ord"]
+            ahead = self._value("queue_ahead", id=ident, ord=order, limit=COUNT_LIMIT)
+            return {**row, "ahead": ahead, "waits_until_ms": waits_until(order)}
+        return None
+
+    def exclusions(self) -> tuple[int, list[str]]:
+        version = int(self.settings().get("rules_version", 0))
+        return version, [row["line"] for row in self._rows("exclusions")]
+
+    def add_exclusions(self, lines: list[str]) -> int:
+        """Add exclusions to a crawl; its engines hear of them within a second."""
+
+        def write() -> None:
+            with self.db.transaction():
+                for line in lines:
+                    self.db.execute(SQL["exclusion_insert"], {"line": line})
+                self.db.execute(SQL["rules_changed"])
+
+        self._run(write)
+        return len(self.exclusions()[1])
+
+    def request_stop(self) -> None:
+        self._run(lambda: self.db.execute(SQL["setting_put"], {"key": "stop", "value": "1"}))
+
+    def committed_segments(self) -> dict[tuple[str, int], int]:
+        return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
+
+    def place(self, owner: int) -> Place | None:
+        return next((Place(**row) for row in self._rows("place", owner=owner)), None)
+
+    def close(self) -> None:
+        self.db.close()

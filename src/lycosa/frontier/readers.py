@@ -1,0 +1,56 @@
+"""What the readers of all stores have in common: the counts of engines made one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from lycosa.records import PageRow
+
+Engine = dict[str, Any]
+
+
+def summed(engines: list[Engine], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a status that engines and settings tell; engine 0 stands for the seeds."""
+    return {
+        "pages": _total(engines, "pages"),
+        "queued": _total(engines, "queued"),
+        "domains": _total(engines, "domains"),
+        "ok": _total(engines, "ok"),
+        "bytes": _total(engines, "bytes"),
+        "requests": _total(engines, "requests"),
+        "outcomes": _tally(engines, "outcomes"),
+        "drops": _tally(engines, "drops"),
+        "started_ms": int(settings.get("started_ms", 0)),
+        "seeds_loaded": settings.get("seeds_loaded") == "1",
+        "finished": settings.get("finished") == "1",
+        "stop_requested": settings.get("stop") == "1",
+        "engines": [each for each in engines if each["id"]],
+    }
+
+
+def engine_values(row: dict[str, Any]) -> Engine:
+    """An engine's row with its counters unpacked."""
+    engine = orjson.loads(row.pop("stats")) | row
+    engine["alive"] = not engine.pop("dead")
+    return dict(engine)
+
+
+def page_row(row: dict[str, Any]) -> PageRow:
+    """A row of `pages`."""
+    del row["id"]
+    return PageRow(order=-1, **row)
+
+
+def _total(engines: list[Engine], key: str) -> int:
+    return sum(int(each.get(key, 0)) for each in engines)
+
+
+def _tally(engines: list[Engine], key: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for each in engines:
+        for name, count in each.get(key, {}).items():
+            counts[name] = counts.get(name, 0) + count
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))

@@ -1,0 +1,54 @@
+-- settings: all settings of the crawl
+SELECT key, value FROM crawl;
+
+-- crawlers: every engine that ever worked on this crawl
+SELECT id, host, pid, node, directory, started_ms, renewed_ms, lease_until, dead, pages, queued,
+    domains, stats
+FROM crawlers ORDER BY id;
+
+-- place: where the output of an engine lies
+SELECT host, directory, node FROM crawlers WHERE id = %(owner)s;
+
+-- domain_by_id: one domain
+SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
+FROM domains WHERE id = %(id)s;
+
+-- held_count: how many domains are held
+SELECT count(*) FROM domains WHERE lease_owner > 0;
+
+-- ready_count: how many domains are ready, counted no further than a limit
+SELECT count(*) FROM (
+    SELECT 1 FROM domains WHERE lease_owner = 0 AND ready_at <= %(now)s LIMIT %(limit)s) AS counted;
+
+-- active_count: how many domains have something left to fetch, counted no further than a limit
+SELECT count(*) FROM (
+    SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT %(limit)s) AS counted;
+
+-- page_by_url: the page of a URL
+SELECT * FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
+
+-- queue_row: the queue row of a URL
+SELECT q.ord, q.url, q.depth, q.attempts, q.flags
+FROM seen AS s JOIN queue AS q ON q.domain_id = s.domain_id AND q.ord = s.ord AND q.fp = s.fp
+WHERE s.domain_id = %(id)s AND s.fp = %(fp)s;
+
+-- queue_ahead: how many URLs of its domain come before it, counted no further than a limit
+SELECT count(*) FROM (
+    SELECT 1 FROM queue WHERE domain_id = %(id)s AND ord < %(ord)s LIMIT %(limit)s) AS counted;
+
+-- origin_by_name: what is known of one origin
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
+WHERE domain_id = %(id)s AND origin = %(origin)s;
+
+-- segments: the committed length of every segment
+SELECT kind, id, length FROM segments;
+
+-- exclusions: the domains, suffixes and patterns that are never fetched
+SELECT line FROM exclusions ORDER BY line;
+
+-- exclusion_insert: one more
+INSERT INTO exclusions (line) VALUES (%(line)s) ON CONFLICT DO NOTHING;
+
+-- rules_changed: engines hear of new exclusions by this number
+INSERT INTO crawl (key, value) VALUES ('rules_version', '1')
+ON CONFLICT (key) DO UPDATE SET value = (crawl.value::int8 + 1)::text;

@@ -1,0 +1,236 @@
+"""Several nodes on one PostgreSQL server: one crawl, complete, polite, whoever dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from harness import EMAIL, Crawl, lycosa, soft, wait_for
+
+from lycosa.archive.segments import segment_name
+from lycosa.archive.text import iter_rows
+from lycosa.frontier import open_reader
+from lycosa.simweb.serve import SimWeb
+from lycosa.simweb.spec import WorldSpec
+from net.postgres import OwnServer, servers
+
+DELAY = 0.5
+SPEC = WorldSpec(seed=5, domains=40, pages=10, delay=DELAY)
+SHORT = ("--engines", "1", "--max-workers", "100", "--visit-timeout", "2", "--lease-time", "8")
+
+
+class Cluster:
+    """Nodes with a directory each, and what they kept together."""
+
+    def __init__(self, web: SimWeb, root: Path, store: str, count: int, *flags: str) -> None:
+        self.web = web
+        self.store = store
+        self.nodes = []
+        for number in range(count):
+            folder = root / f"node-{number}"
+            folder.mkdir()
+            self.nodes.append(Crawl(web, folder, DELAY, "--store", store, *SHORT, *flags))
+
+    def start(self, number: int, resume: bool = True) -> subprocess.Popen[bytes]:
+        return self.nodes[number].start(resume)
+
+    def query(self, text: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(self.store) as db:
+            return db.execute(text).fetchall()  # type: ignore[call-overload,no-any-return]
+
+    def pages(self) -> int:
+        try:
+            return int(str(self.query("SELECT sum(pages) FROM crawlers")[0][0] or 0))
+        except psycopg.Error:
+            return 0
+
+    def texts(self) -> Counter[str]:
+        """How often the text of each URL is kept, in all nodes together."""
+        reader = open_reader(Path("none"), self.store)
+        committed = {
+            segment_name(kind, number): length  # type: ignore[arg-type]
+            for (kind, number), length in reader.committed_segments().items()
+        }
+        reader.close()
+        found: Counter[str] = Counter()
+        for node in self.nodes:
+            here = {name: size for name, size in committed.items() if (node.data / name).exists()}
+            found.update(row["url"] for row in iter_rows(node.data, here))
+        return found
+
+    def check(self) -> None:
+        kept = {str(url) for (url,) in self.query("SELECT url FROM pages WHERE outcome = 'ok'")}
+        missing, extra = self.web.world.compare(kept)
+        assert (missing, soft(self.web.world, extra)) == (set(), set())
+        texts = self.texts()
+        assert set(texts) == kept
+        assert set(texts.values()) == {1}
+        report = self.web.check(DELAY)
+        assert report.ok, report.text()
+
+    def logs(self) -> str:
+        return "\n".join(node.log.read_text() for node in self.nodes if node.log.exists())
+
+    def finish(self, *processes: subprocess.Popen[bytes], seconds: float = 110) -> None:
+        end = time.monotonic() + seconds
+        try:
+            for process in processes:
+                code = process.wait(max(1.0, end - time.monotonic()))
+                assert code == 0, self.logs()[-3000:]
+        finally:
+            for process in processes:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[SimWeb]:
+    with SimWeb(SPEC, tmp_path / "log") as web:
+        yield web
+
+
+def test_two_nodes_share_a_crawl(web: SimWeb, tmp_path: Path, postgres_url: str) -> None:
+    cluster = Cluster(web, tmp_path, postgres_url, 2)
+    first = cluster.start(0, resume=False)
+    wait_for(lambda: cluster.pages() > 5)
+    second = cluster.start(1)
+    wait_for(lambda: len(cluster.query("SELECT 1 FROM crawlers WHERE NOT dead")) == 2)
+    found = lycosa("status", "--store", postgres_url)
+    cluster.finish(first, second)
+    cluster.check()
+    assert "node-0" in found.stdout and "node-1" in found.stdout
+    by_node = cluster.query("SELECT directory, pages FROM crawlers WHERE id > 0 ORDER BY id")
+    assert all(int(str(pages)) > 5 for _, pages in by_node), by_node
+    check_reading(cluster, postgres_url)
+    assert "Traceback" not in cluster.logs()
+
+
+def test_a_node_that_resumes_goes_on_with_what_it_was_told(
+    web: SimWeb, tmp_path: Path, postgres_url: str
+) -> None:
+    """Name servers and ports are each node's own: one that joins must be told, one that comes back
+    not."""
+    cluster = Cluster(web, tmp_path, postgres_url, 1, "--warc", "--max-pages", "30")
+    cluster.finish(cluster.start(0, resume=False))
+    data = cluster.nodes[0].data
+    words = ("crawl", "--resume", "--data-dir", data, "--store", postgres_url, "--engines", "1")
+    done = lycosa(*words, timeout=120)
+    assert done.returncode == 0, done.stderr
+    cluster.check()
+    missing = "SELECT count(*) FROM pages WHERE outcome = 'ok' AND warc_segment = 0"
+    assert cluster.query(missing) == [(0,)]
+    keys = cluster.query("SELECT key FROM crawl WHERE key LIKE 'node%'")
+    assert len(keys) == 1 and str(keys[0][0]).startswith("node:")
+
+
+@pytest.mark.timeout(180)
+def test_an_engine_that_slept_through_its_lease_is_replaced(
+    web: SimWeb, tmp_path: Path, postgres_url: str
+) -> None:
+    cluster = Cluster(web, tmp_path, postgres_url, 1)
+    process = cluster.start(0, resume=False)
+    wait_for(lambda: cluster.pages() > 5)
+    os.kill(cluster.nodes[0].engines(process)[0], signal.SIGSTOP)
+    wait_for(lambda: "slept through its lease" in cluster.nodes[0].log.read_text(), 40)
+    cluster.finish(process)
+    cluster.check()
+    assert len(cluster.query("SELECT 1 FROM crawlers WHERE id > 0")) == 2
+
+
+def check_reading(cluster: Cluster, store: str) -> None:
+    """Every reading command works by the store, and says where output lies."""
+    status = json.loads(lycosa("status", "--json", "--store", store).stdout)
+    assert status["finished"] and status["pages"] == cluster.pages()
+    listed = lycosa("pages", "--outcome", "ok", "--limit", "500", "--json", "--store", store)
+    rows = [json.loads(line) for line in listed.stdout.splitlines()]
+    assert {Path(row["directory"]).parent.name for row in rows} == {"node-0", "node-1"}
+    row = next(row for row in rows if "node-1" in row["directory"])
+    here = lycosa("show", row["url"], "--store", store, "--data-dir", cluster.nodes[1].data)
+    away = lycosa("show", row["url"], "--store", store, "--data-dir", cluster.nodes[0].data)
+    assert f"in {row['directory']}" in away.stdout
+    assert len(here.stdout) > len(away.stdout) > 0
+    why = lycosa("why", row["url"], "--store", store)
+    assert "done at" in why.stdout
+    again = lycosa("crawl", cluster.nodes[0].seeds, "--email", EMAIL, "--store", store)
+    assert again.returncode == 2 and "holds a crawl already" in again.stderr
+
+
+def test_a_killed_node_and_one_that_sleeps_are_survived(
+    web: SimWeb, tmp_path: Path, postgres_url: str
+) -> None:
+    cluster = Cluster(web, tmp_path, postgres_url, 3)
+    first = cluster.start(0, resume=False)
+    wait_for(lambda: cluster.pages() > 5)
+    second, third = cluster.start(1), cluster.start(2)
+    wait_for(lambda: len(cluster.query("SELECT 1 FROM crawlers WHERE pages > 0")) >= 2)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    os.killpg(second.pid, signal.SIGSTOP)
+    try:
+        time.sleep(18)  # lease and one more until somebody may take over
+    finally:
+        os.killpg(second.pid, signal.SIGCONT)
+    again = cluster.start(0)
+    cluster.finish(again, second, third)
+    cluster.check()
+
+
+def test_a_node_that_differs_is_refused(web: SimWeb, tmp_path: Path, postgres_url: str) -> None:
+    cluster = Cluster(web, tmp_path, postgres_url, 2)
+    first = cluster.start(0, resume=False)
+    wait_for(lambda: cluster.pages() > 0)
+    flags = ["--store", postgres_url, "--data-dir", cluster.nodes[1].data]
+    other = lycosa("crawl", "--resume", *flags, "--delay", "0.25")
+    assert other.returncode == 2
+    assert "--delay: 0.25 s here, 0.5 s in the crawl" in other.stderr
+    stopped = lycosa("stop", "--store", postgres_url)
+    assert stopped.returncode == 0
+    cluster.finish(first)
+
+
+def test_the_server_is_restarted(web: SimWeb, tmp_path: Path) -> None:
+    for server in servers():
+        restarted_twice(Cluster(web, tmp_path, server.url, 2), server)
+
+
+def restarted_twice(cluster: Cluster, server: OwnServer) -> None:
+    first = cluster.start(0, resume=False)
+    wait_for(lambda: cluster.pages() > 5)
+    second = cluster.start(1)
+    for away in (0.5, 12.0):  # the second longer than a lease
+        time.sleep(2)
+        server.stop()
+        time.sleep(away)
+        server.start()
+    cluster.finish(first, second)
+    cluster.check()
+    logs = cluster.logs()
+    assert "Traceback" not in logs
+    assert "the store is back" in logs
+    assert logs.count("trying again") <= 4 * 2
+
+
+def test_mistakes_with_stores(web: SimWeb, tmp_path: Path, postgres_server: str) -> None:
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_text("example.org\n")
+    data = tmp_path / "data"
+    for store in (
+        postgres_server.replace("/postgres?", "/nothere?"),
+        "postgresql://u:s3cret@127.0.0.1:1/db",
+        "postgresql://u:s3cret@[::1/db",
+    ):
+        words = ("--email", EMAIL, "--data-dir", data, "--store", store)
+        for found in (lycosa("crawl", seeds, *words), lycosa("crawl", "--resume", *words)):
+            assert found.returncode == 2, found.stderr
+            assert found.stderr.count("\n") == 1 and found.stderr.startswith("lycosa: ")
+            assert "s3cret" not in found.stderr + found.stdout
+    assert not data.exists()

@@ -1,0 +1,87 @@
+"""A half-done crawl moves from SQLite to PostgreSQL and ends there as it would have."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import psycopg
+import pytest
+from harness import Crawl, lycosa, wait_for
+from test_cluster import DELAY, SHORT, SPEC, Cluster
+
+from lycosa.frontier import migrate
+from lycosa.simweb.serve import SimWeb
+
+
+def stored(crawl: Crawl) -> int:
+    try:
+        return int(str(crawl.rows("SELECT count(*) FROM pages")[0][0]))
+    except sqlite3.Error:
+        return 0
+
+
+def test_a_crawl_moves_and_goes_on(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SimWeb(SPEC, tmp_path / "log") as web:
+        cluster = Cluster(web, tmp_path, postgres_url, 1)
+        before = Crawl(web, cluster.nodes[0].root, DELAY, *SHORT)
+        process = before.start()
+        wait_for(lambda: stored(before) > 60)
+        process.kill()  # not even stopped in order
+        process.wait()
+        interrupt(before, postgres_url, monkeypatch)
+        words = ("migrate", "--from", before.data, "--to", postgres_url)
+        done = lycosa(*words)
+        assert done.returncode == 0, done.stderr
+        assert "Go on with" in done.stdout
+        again = lycosa(*words)
+        assert again.returncode == 2  # there is nothing left to move
+        refused = lycosa("crawl", "--resume", "--data-dir", before.data)
+        assert refused.returncode == 2
+        cluster.finish(cluster.start(0))
+        cluster.check()
+
+
+def interrupt(crawl: Crawl, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first try is cut off in the middle of a table."""
+    from lycosa.commands.migrate import _move
+
+    wait_for(lambda: not crawl.engines_alive())
+    count = 0
+
+    def stop(table: str, rows: int) -> None:
+        nonlocal count
+        count += 1
+        if count == 7:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(migrate, "CHUNK", 50)
+    monkeypatch.setattr("lycosa.commands.migrate._progress", stop)
+    with pytest.raises(KeyboardInterrupt):
+        _move(crawl.data, store)
+    monkeypatch.undo()
+    looked = lycosa("crawl", "--resume", "--store", store, "--data-dir", crawl.root / "other")
+    assert looked.returncode == 2  # half a crawl is none
+    with psycopg.connect(store) as db:
+        rows = db.execute("SELECT count(*) FROM domains").fetchall()[0][0]
+    assert rows > 0
+
+
+def test_a_database_with_a_crawl_is_refused(tmp_path: Path, postgres_url: str) -> None:
+    for name in ("one", "two"):
+        data = tmp_path / name
+        make_crawl(data)
+        done = lycosa("migrate", "--from", data, "--to", postgres_url)
+        assert done.returncode == (0 if name == "one" else 2), done.stderr
+    assert "holds a crawl already" in done.stderr
+    assert (data / "crawl.sqlite").exists()
+
+
+def make_crawl(data: Path) -> None:
+    from lycosa.config import CrawlSettings
+    from lycosa.opening import create
+
+    data.mkdir()
+    create(data / "crawl.sqlite", CrawlSettings(email="tests@lycosa.example"))

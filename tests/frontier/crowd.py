@@ -1,0 +1,152 @@
+"""One of many processes that work on a store at once, and the log of what each was given.
+
+A visit here is a moment in which the worker holds a domain: it is written to a log of one line
+per event before and after, with the server's time, and judged afterwards by `judge`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+from lycosa.clock import engine_now
+from lycosa.errors import Fenced, StoreGone
+from lycosa.frontier import Batch, Link, Release, StoreRules
+from lycosa.frontier.postgres import PostgresFrontier
+from lycosa.records import Lease, PageRow
+from lycosa.urls import domain_id, fingerprint
+
+DELAY_MS = 20
+LEASE_MS = 4000
+MARGIN = 0.5  # seconds before the end of a lease at which a worker stops
+RULES = StoreRules(delay_ms=DELAY_MS, lease_ms=LEASE_MS, max_queued_per_domain=1_000_000)
+
+
+def links(urls: int, domains: int, seed: int) -> list[Link]:
+    """80 % of the URLs in 1 % of the domains."""
+    rng = random.Random(seed)
+    few = max(1, domains // 100)
+    made = []
+    for number in range(urls):
+        index = rng.randrange(few) if rng.random() < 0.8 else rng.randrange(domains)
+        name = f"d{index}.test"
+        url = f"https://{name}/{number}"
+        made.append((domain_id(name), fingerprint(url), url, 0, name, 0))
+    return made
+
+
+class Worker:
+    """Leases, visits, commits, until nothing is left."""
+
+    def __init__(self, url: str, log: Path, seed: int) -> None:
+        self.store = PostgresFrontier(url, RULES, name="crowd")
+        self.rng = random.Random(seed)
+        self.log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self.number = 0
+        self.join()
+
+    def join(self) -> None:
+        self.owner = self.store.register("crowd", os.getpid())
+        self.number = 0
+        self.batch = Batch()
+
+    def write(self, *words: object) -> None:
+        os.write(self.log, (" ".join(map(str, words)) + "\n").encode())
+
+    def run(self) -> None:
+        while True:
+            try:
+                if not self.turn() and self.store.finished():
+                    return
+            except Fenced:
+                self.write("fenced", self.owner)
+                self.join()
+            except StoreGone:
+                time.sleep(0.05)
+
+    def turn(self) -> bool:
+        """Commit what was done, take more, do it; returns whether there was anything."""
+        sent = engine_now()
+        self.commit()
+        leases = self.store.lease(self.owner, 8)
+        for lease in leases:
+            if engine_now() < sent + LEASE_MS / 1000 - MARGIN:
+                self.visit(lease)
+            else:
+                self.batch.released.append(self._release(lease, lease.ready_ms))
+        if not leases:
+            self.store.rescue()
+            time.sleep(0.02)
+        return bool(leases)
+
+    def commit(self) -> None:
+        self.number += 1
+        batch, self.batch = self.batch, Batch()
+        batch.number = self.number
+        while True:
+            try:
+                self.store.commit(self.owner, batch)
+                break
+            except StoreGone:
+                time.sleep(0.05)
+        for page in batch.pages:
+            self.write("done", page.fp)
+
+    def visit(self, lease: Lease) -> None:
+        """One moment with a domain, one page of it kept (in the crowded ones, several)."""
+        self.write("begin", lease.domain_id, self.owner, self.store.now_ms(), lease.ready_ms)
+        time.sleep(self.rng.uniform(0, 0.002))
+        for queued in lease.urls:
+            self.write("given", queued.fp, self.owner)
+            row = PageRow(lease.domain_id, queued.fp, queued.url, queued.order, 0, 1, 200, "ok")
+            self.batch.pages.append(row)
+        end = self.store.now_ms()
+        self.write("end", lease.domain_id, self.owner, end)
+        self.batch.released.append(self._release(lease, end + DELAY_MS))
+
+    def _release(self, lease: Lease, polite_ms: int) -> Release:
+        return Release(lease.domain_id, polite_ms, pages=lease.pages, queued=lease.queued)
+
+
+def judge(logs: Iterable[Path], killed: bool) -> list[str]:
+    """What went wrong, by the logs alone."""
+    done: dict[str, int] = defaultdict(int)
+    given: dict[str, set[str]] = defaultdict(set)
+    visits: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+    wrong = []
+    for log in logs:
+        began: dict[str, int] = {}
+        for line in log.read_text().splitlines():
+            kind, *words = line.split()
+            if kind == "begin":
+                ident, _, now, ready = words
+                began[ident] = int(now)
+                if int(now) < int(ready):
+                    wrong.append(f"{ident} before its time: {now} < {ready}")
+            elif kind == "end":
+                visits[words[0]].append((began.pop(words[0]), int(words[2]), words[1]))
+            elif kind == "done":
+                done[words[0]] += 1
+            elif kind == "given":
+                given[words[0]].add(words[1])
+        for ident, now in began.items():  # killed in the middle
+            visits[ident].append((now, now, "killed"))
+    wrong += [f"{fp} done {count} times" for fp, count in done.items() if count > 1]
+    if not killed:
+        wrong += [f"{fp} given to {who}" for fp, who in given.items() if len(who) > 1]
+    for ident, found in visits.items():
+        found.sort()
+        for (_, end, one), (begin, _, other) in pairwise(found):
+            if begin < end + DELAY_MS:
+                wrong.append(f"{ident}: {other} began {begin - end} ms after {one} ended")
+    return wrong
+
+
+if __name__ == "__main__":
+    Worker(sys.stdin.readline().strip(), Path(sys.argv[1]), int(sys.argv[2])).run()

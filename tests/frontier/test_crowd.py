@@ -1,0 +1,79 @@
+"""Many processes on one server: nothing twice, nothing too early, nothing left, whoever dies."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+from crowd import RULES, judge, links
+
+from lycosa.frontier.postgres import PostgresFrontier
+
+CROWD = Path(__file__).with_name("crowd.py")
+
+
+def start(url: str, log: Path, seed: int) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, CROWD, log, str(seed)], stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(url.encode() + b"\n")
+    process.stdin.close()
+    return process
+
+
+def run_crowd(
+    url: str, root: Path, *, processes: int, urls: int, domains: int, seed: int, seconds: float
+) -> None:
+    rng = random.Random(seed)
+    store = PostgresFrontier(url, RULES, create=True)
+    given = links(urls, domains, seed)
+    assert store.add(given) == urls
+    logs = [root / f"{number}.log" for number in range(processes)]
+    crowd = [start(url, log, seed * 1000 + n) for n, log in enumerate(logs)]
+    victims = rng.sample(crowd, processes // 3)
+    end = time.monotonic() + seconds
+    try:
+        for victim in victims:
+            time.sleep(rng.uniform(0.2, 0.2 + seconds / 20 / len(victims)))
+            victim.kill()
+        while any(process.poll() is None for process in crowd):
+            assert time.monotonic() < end, store.backlog()
+            time.sleep(0.1)
+    finally:
+        for process in crowd:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+    assert [p.returncode for p in crowd if p not in victims] == [0] * (processes - len(victims))
+    assert judge((log for log in logs if log.exists()), bool(victims)) == []
+    check_store(store, url, urls)
+    store.close()
+
+
+def check_store(store: PostgresFrontier, url: str, urls: int) -> None:
+    """F1: every URL is done, once; the counts of the engines agree with the tables."""
+    with psycopg.connect(url) as db:
+        kept, distinct, queued, held = db.execute(
+            "SELECT (SELECT count(*) FROM pages), (SELECT count(DISTINCT fp) FROM pages),"
+            " (SELECT count(*) FROM queue), (SELECT count(*) FROM domains WHERE lease_owner >= 0)"
+        ).fetchall()[0]
+    assert (kept, distinct, queued, held) == (urls, urls, 0, 0)
+    assert store.totals()[0] == urls
+    assert store.backlog()[0] == 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_crowd(postgres_url: str, tmp_path: Path, seed: int) -> None:
+    sizes = {"processes": 8, "urls": 10_000, "domains": 200, "seconds": 60}
+    run_crowd(postgres_url, tmp_path, seed=seed, **sizes)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_a_large_crowd(postgres_url: str, tmp_path: Path, seed: int) -> None:
+    sizes = {"processes": 50, "urls": 100_000, "domains": 1_000, "seconds": 600}
+    run_crowd(postgres_url, tmp_path, seed=seed, **sizes)  # type: ignore[arg-type]

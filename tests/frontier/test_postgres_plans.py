@@ -1,0 +1,172 @@
+"""The plans of the hot queries on a filled server: index look-ups, and no sort of the queue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from lycosa.frontier import StoreRules
+from lycosa.frontier.postgres import PostgresFrontier
+from lycosa.frontier.postgres_db import int8s, texts
+from lycosa.frontier.postgres_store import SQL
+from lycosa.frontier.states import WAITING
+from net.postgres import in_schema
+
+DOMAINS = 20_000
+URLS = 200_000  # 80 % of them in 1 % of the domains
+HELD = 5_000  # domains that others hold
+
+FILL = f"""
+INSERT INTO crawlers (host, pid, node, directory, started_ms, renewed_ms, lease_until)
+SELECT 'h', n, 'n', '/d', 0, 0, 9000000000000 FROM generate_series(1, 20) AS n;
+INSERT INTO domains (id, name, lease_owner, ready_at, polite_at)
+SELECT n, 'd' || n, CASE WHEN n <= {HELD} THEN 1 + n % 19 WHEN n % 3 = 0 THEN -1 ELSE 0 END, n, n
+FROM generate_series(1, {DOMAINS}) AS n;
+INSERT INTO seen (domain_id, fp, ord)
+SELECT CASE WHEN n % 10 < 8 THEN 1 + n % {DOMAINS // 100} ELSE 1 + n % {DOMAINS} END, n, 5
+FROM generate_series(1, {URLS}) AS n;
+INSERT INTO queue (domain_id, ord, fp, depth, attempts, flags, url)
+SELECT domain_id, ord, fp, 1, 0, 0, 'https://d' || domain_id || '.test/' || fp FROM seen;
+INSERT INTO origins SELECT id, 0, 0, 200, 0, 'https://d' || id, '', 'rules' FROM domains;
+ANALYZE;
+"""
+
+
+@pytest.fixture(scope="module")
+def filled(postgres_server: str) -> Iterator[PostgresFrontier]:
+    with psycopg.connect(postgres_server, autocommit=True) as db:
+        db.execute("CREATE SCHEMA plans")
+    url = in_schema(postgres_server, "plans")
+    store = PostgresFrontier(url, StoreRules(), create=True)
+    store.db.execute(FILL)
+    yield store
+    store.close()
+    with psycopg.connect(postgres_server, autocommit=True) as db:
+        db.execute("DROP SCHEMA plans CASCADE")
+
+
+def keys(count: int = 500) -> dict[str, Any]:
+    """A batch as a commit has it: URLs of many domains, sorted."""
+    fps = [n * (URLS // count) + 1 for n in range(count)]
+    domains = [1 + n % (DOMAINS // 100) if n % 10 < 8 else 1 + n % DOMAINS for n in fps]
+    rows = sorted(zip(domains, fps, strict=True))
+    return {
+        "domains": int8s(row[0] for row in rows),
+        "fps": int8s(row[1] for row in rows),
+        "orders": int8s(5 for _ in rows),
+    }
+
+
+def ids(first: int = 1, count: int = 500) -> Any:
+    return int8s(range(first, first + count))
+
+
+def same(value: int, count: int = 500) -> Any:
+    return int8s([value] * count)
+
+
+HOT: dict[str, dict[str, Any]] = {
+    "fence": {"now": 1, "lease": 1, "owner": 3},
+    "last_batch": {"owner": 3},
+    "any_ready": {"now": None},
+    "lease": {"owner": 20, "now": 10**12, "limit": 1000, "budget": 1 << 25},
+    "origins_of": {"ids": ids()},
+    "next_urls": {"ids": ids(), "waiting": WAITING, "due": WAITING + 5, "limit": 8},
+    "settled": {name: value for name, value in keys().items() if name != "orders"},
+    "seen_orders": {name: value for name, value in keys().items() if name != "orders"},
+    "queue_delete": keys(),
+    "defer": {**keys(), "until": same(WAITING + 9), "attempts": same(1)},
+    "domain_states": {"ids": ids()},
+    "seen_insert": keys(),
+    "queue_insert": {
+        **keys(),
+        "depths": same(1),
+        "flags": same(0),
+        "urls": texts(f"https://x.test/{n}" for n in range(500)),
+    },
+    "domain_wake": {"ids": ids(), "queued": same(1), "seeded": False, "now": 1},
+    "domain_delay": {"ids": ids(), "delays": same(1)},
+    "release": {
+        "owner": 3,
+        "waiting": WAITING,
+        "recount": 8,
+        "cap": 10_001,
+        "ids": ids(),
+        "polite": same(1),
+        "failures": same(0),
+        "pages": same(1),
+        "queued": same(1),
+    },
+    "wake_again": {"ids": ids(10_000), "now": 1},
+    "bury_expired": {"now": 1, "known": int8s([])},
+    "take_over": {"owner": 7, "since": 1, "delay": 70_000},
+    "recount_pages": {"owner": 7},
+    "wait_longer": {"ids": ids(), "until": same(1)},
+    "held_by": {"owner": 7},
+    "held_unknown": {"owner": 7, "known": ids(1, 10)},
+    "any_live_domain": {},
+    "any_queued": {},
+}
+# The table of engines has a row each, all on a page or two: it may be read whole.
+SMALL = ("crawlers",)
+ONE_ROW = ("any_live_domain", "any_queued")  # any row will do
+
+
+def plan(store: PostgresFrontier, name: str, analyze: bool = False) -> str:
+    options = "(ANALYZE, BUFFERS)" if analyze else ""
+    store.db.execute("BEGIN")
+    try:
+        rows = store.db.execute(f"EXPLAIN {options} {SQL[name]}", HOT[name]).fetchall()
+    finally:
+        store.db.execute("ROLLBACK")
+    return "\n".join(row[0] for row in rows)
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_hot_queries_read_by_index(filled: PostgresFrontier, name: str) -> None:
+    text = plan(filled, name)
+    scans = re.findall(r"Seq Scan on (\w+)", text)
+    assert not [table for table in scans if table not in SMALL], text
+    assert "Bitmap" not in text and "Hash" not in text and "Merge" not in text, text
+    if name not in ONE_ROW:
+        assert not re.findall(r"Scan using \w+ on (?!crawlers).*\n(?! *Index Cond)", text), text
+
+
+@pytest.mark.parametrize("name", [name for name in HOT if name != "lease"])
+def test_hot_queries_sort_nothing(filled: PostgresFrontier, name: str) -> None:
+    text = plan(filled, name)
+    assert "Sort" not in text.replace("Sort Key: unnest", ""), text
+
+
+def test_a_lease_sorts_only_what_it_takes(filled: PostgresFrontier) -> None:
+    text = plan(filled, "lease", analyze=True)
+    sorted_rows = [int(n) for n in re.findall(r"Sort .*?actual .*?rows=(\d+)", text)]
+    assert all(rows <= 1000 for rows in sorted_rows), text
+    assert re.search(r"Index Scan using domains_by_lease on domains .*rows=1000", text), text
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("lease", 30_000), ("next_urls", 8_000), ("queue_delete", 8_000), ("release", 20_000)],
+)
+def test_the_pages_read_are_bounded_by_the_batch(
+    filled: PostgresFrontier, name: str, limit: int
+) -> None:
+    """So the cost is flat in the number of URLs."""
+    text = plan(filled, name, analyze=True)
+    found = re.search(r"Buffers: shared hit=(\d+)(?: read=(\d+))?", text)
+    assert found, text
+    assert int(found[1]) + int(found[2] or 0) < limit, text
+
+
+def test_engines_look_up_by_index_even_without_statistics(postgres_url: str) -> None:
+    """A table that was empty when it was last analyzed must not be read whole when it has grown."""
+    store = PostgresFrontier(postgres_url, StoreRules(), create=True)
+    store.db.execute("ANALYZE")
+    for name in ("next_urls", "queue_delete", "settled", "domain_states", "lease"):
+        assert "Seq Scan" not in plan(store, name), name
+    store.close()
