@@ -212,6 +212,9 @@ class Frontier(Protocol):
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
 
+    def load_in_bulk(self) -> None:
+        """This connection is about to load much at once."""
+
     def settle(self) -> None:
         """Bring everything that is committed to where it stays."""
 

@@ -209,6 +209,9 @@ class PostgresStore:
         value: int = self._run(lambda: self._one("newest_time"))
         return value
 
+    def load_in_bulk(self) -> None:
+        """The server needs no preparation."""
+
     def settle(self) -> None:
         """The server brings everything to where it stays."""
 
