@@ -110,6 +110,7 @@ class Supervisor:
         self.unrescued: set[int] = set()
         self.stored_pages, _ = frontier.totals()
         self.before = self.stored_pages
+        self.past = self._earlier_runs()
         self.backlog = (0, 0)
         self.loader = Loader(node.data_dir, self._connect, name)
         self._database = None if is_server(node.store) else node.data_dir / DATABASE
@@ -388,8 +389,8 @@ class Supervisor:
         self.rates.add(now, stats)
         return Snapshot(
             elapsed=now - self.began,
-            pages=self.before + stats.pages,
-            run_pages=stats.pages,
+            pages=stats.pages,
+            run_pages=stats.pages - self.before,
             ok=stats.ok,
             bytes=stats.bytes,
             pages_per_s=self.rates.of("pages"),
@@ -429,6 +430,17 @@ class Supervisor:
         if self.live:
             self.screen.clear()
         log.info(text)
+
+    def _earlier_runs(self) -> Stats:
+        """The counts of earlier runs, so that pages and what came of them speak of the same."""
+        total = self._whole_crawl(Snapshot())
+        return Stats(
+            engines=0,
+            pages=self.before,
+            ok=total.ok,
+            bytes=total.bytes,
+            outcomes=dict(total.outcomes),
+        )
 
     def _whole_crawl(self, run: Snapshot) -> Snapshot:
         """With the counts of all runs, as `lycosa status` tells them."""

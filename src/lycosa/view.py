@@ -85,7 +85,7 @@ def summary(now: Snapshot, data_dir: str, finished: bool, resume_hint: str = "")
         f"This run took {duration(now.elapsed)}, {rate(mean)} pages/s on average.",
     ]
     if now.outcomes:
-        lines.append(f"Outcomes: {kinds(now.outcomes)}.")
+        lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
     lines.append(f"The text is in {data_dir}/text, the list of pages in {data_dir}/crawl.sqlite.")
     if not finished and resume_hint:
         lines.append(f"Go on with: {resume_hint}")

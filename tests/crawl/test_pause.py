@@ -14,7 +14,7 @@ from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 
 FLAGS = ("--visit-timeout", "2", "--lease-time", "8")
-SPEC = WorldSpec(seed=12, domains=30, pages=40, delay=0.5).only("robots-allow", "robots-delay")
+SPEC = WorldSpec(seed=12, domains=30, pages=18, delay=0.5).only("robots-allow", "robots-delay")
 
 
 def pages(crawl: Crawl) -> int:

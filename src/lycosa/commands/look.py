@@ -147,11 +147,14 @@ def pages(values: Values, _: list[str]) -> int:
             newest=not values["oldest"],
         )
         places = Places(reader)
-        for row in rows:
+        count = 0
+        for count, row in enumerate(rows, start=1):
             if values["json"]:
                 print_json({**page_json(row), **places.json(row)}, indent=False)
             else:
                 print(page_line(row) + places.text(row))
+    if count == values["limit"] and not values["json"]:
+        print(f"The list ends at {count}; --limit N shows more.", file=sys.stderr)
     return 0
 
 
