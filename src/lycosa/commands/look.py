@@ -148,7 +148,8 @@ def pages(values: Values, _: list[str]) -> int:
         )
         places = Places(reader)
         count = 0
-        for count, row in enumerate(rows, start=1):
+        for row in rows:
+            count += 1
             if values["json"]:
                 print_json({**page_json(row), **places.json(row)}, indent=False)
             else:
