@@ -154,7 +154,7 @@ def pages(values: Values, _: list[str]) -> int:
                 print_json({**page_json(row), **places.json(row)}, indent=False)
             else:
                 print(page_line(row) + places.text(row))
-    if count == values["limit"] and not values["json"]:
+    if count == values["limit"] and sys.stderr.isatty():
         print(f"The list ends at {count}; --limit N shows more.", file=sys.stderr)
     return 0
 
