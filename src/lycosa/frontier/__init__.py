@@ -112,6 +112,21 @@ class StoreRules:
     run_bytes: int = 4096  # of URLs per domain; at least one URL is handed out
     robots_bytes: int = 32 << 20  # of robots rules handed out by one lease call
 
+    def refuses(self, state: tuple[int, ...] | None, own: int, seed: bool) -> str:
+        """Why a domain takes no more URLs; its holder has applied the caps itself."""
+        if seed:
+            return ""
+        if state is None:
+            return "not-seeded" if self.seeded_only else ""
+        lease_owner, _, _, queued, pages, seeded = state
+        if own and lease_owner == own:
+            return ""
+        if self.seeded_only and not seeded:
+            return "not-seeded"
+        if 0 < self.max_pages_per_domain <= pages:
+            return "page-cap"
+        return "queue-cap" if queued >= self.max_queued_per_domain else ""
+
 
 class Frontier(Protocol):
     """What engines and supervisors ask of the store."""

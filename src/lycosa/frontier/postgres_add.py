@@ -39,7 +39,7 @@ class PostgresAdder(PostgresStore):
         refused = {
             ident: reason
             for ident in names
-            if (reason := self._refusal(states.get(ident), own, seed))
+            if (reason := self.rules.refuses(states.get(ident), own, seed))
         }
         if refused:
             for link in links:
@@ -57,21 +57,6 @@ class PostgresAdder(PostgresStore):
     def _states(self, names: dict[int, str]) -> dict[int, State]:
         rows = self._rows("domain_states", ids=int8s(sorted(names)))
         return {row[0]: row[1:] for row in rows}
-
-    def _refusal(self, state: State | None, own: int, seed: bool) -> str:
-        """Why a domain takes no more URLs; its holder has applied the caps itself."""
-        if seed:
-            return ""
-        if state is None:
-            return "not-seeded" if self.rules.seeded_only else ""
-        lease_owner, _, _, queued, pages, seeded = state
-        if own and lease_owner == own:
-            return ""
-        if self.rules.seeded_only and not seeded:
-            return "not-seeded"
-        if 0 < self.rules.max_pages_per_domain <= pages:
-            return "page-cap"
-        return "queue-cap" if queued >= self.rules.max_queued_per_domain else ""
 
     def _queue(self, links: list[Link], now: int) -> dict[int, int]:
         """Queue those links that were never seen; returns how many by domain."""

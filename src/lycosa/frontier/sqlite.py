@@ -375,7 +375,7 @@ class SqliteFrontier(SqliteStore):
         for ident in sorted(by_domain):
             found = by_domain[ident]
             state = self.db.execute(SQL["domain_state"], (ident,)).fetchone()
-            refused = self._refusal(state, own, rank is not None)
+            refused = self.rules.refuses(state, own, rank is not None)
             if refused:
                 drops[refused] += len(found)
                 continue
@@ -389,21 +389,6 @@ class SqliteFrontier(SqliteStore):
         for reason, count in drops.items():
             result.drops[reason] = result.drops.get(reason, 0) + count
         return len(rows), created
-
-    def _refusal(self, state: tuple[int, ...] | None, own: int, seed: bool) -> str:
-        """Why a domain takes no more URLs; its holder has applied the caps itself."""
-        if seed:
-            return ""
-        if state is None:
-            return "not-seeded" if self.rules.seeded_only else ""
-        lease_owner, _, _, queued, pages, seeded = state
-        if own and lease_owner == own:
-            return ""
-        if self.rules.seeded_only and not seeded:
-            return "not-seeded"
-        if 0 < self.rules.max_pages_per_domain <= pages:
-            return "page-cap"
-        return "queue-cap" if queued >= self.rules.max_queued_per_domain else ""
 
     def _unseen(self, links: list[Link], now: int) -> list[tuple[Any, ...]]:
         """Queue rows for those links that were never seen, which from now on they are."""
