@@ -52,6 +52,7 @@ from lycosa.visit import VisitRules
 
 SEGMENT_BYTES = 1 << 30
 TURN_BUDGET = 0.020  # seconds of a turn spent on responses; the rest waits for the next turn
+BACKLOG = 32  # responses that wait, above which no visit is started
 SLOW_PAGE = 0.050  # seconds that no page should hold the loop (S3)
 REPORT_EVERY = 1.0
 WARN_EVERY = 10.0
@@ -231,9 +232,10 @@ class Engine:
         self._serve(ready)
         self.resolver.turn()
         self.fetcher.turn(engine_now())
-        self._responses(engine_now())
+        self._responses(now)
         self._write_ledger()
-        self._send(self.core.start(engine_now()))
+        if len(self.fetcher.finished) < BACKLOG:
+            self._send(self.core.start(engine_now()))
         self._look_up()
         self._exchange(engine_now())
         self._report(engine_now())
@@ -273,9 +275,11 @@ class Engine:
             times.append(waiting - now)
         return max(0.0, min(times))
 
-    def _responses(self, now: float) -> None:
-        """Work through finished fetches for one turn's budget."""
-        end = now + TURN_BUDGET
+    def _responses(self, began: float) -> None:
+        """Work through finished fetches, for as long as the sockets took: what has come must not
+        wait behind what comes."""
+        now = engine_now()
+        end = now + max(TURN_BUDGET, now - began)
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
             if response.failure in Failure.OURS:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from harness import Crawl
@@ -17,6 +18,8 @@ from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 
 IN_FLIGHT = 200
+UNCOMMITTED = 2.5  # seconds: the two that are allowed, and what a loaded machine takes to react
+SERVER_LAG = 1.0  # seconds between a request's arrival and its line in the log, on such a machine
 
 
 def kill(crawl: Crawl, process: subprocess.Popen[bytes], how: str, chance: random.Random) -> None:
@@ -67,21 +70,24 @@ def check(crawl: Crawl) -> None:
 def check_refetches(crawl: Crawl, pages: int) -> None:
     """Fetched again: what was in flight at a kill, and what came in the two seconds before it.
 
-    A commit that the disk holds up makes it more; a busy machine has a few of them.
+    A request that a dead crawler had sent may wait in the server's socket before it is logged. A
+    redirect to a page that is done is followed where the engine can't know that it is.
     """
     before: dict[str, Entry] = {}
+    last: dict[str, Entry] = {}  # by domain
     late = []
     for entry in sorted(crawl.web.log(), key=lambda entry: entry.start):
-        earlier = before.get(entry.url)
-        if earlier is not None and not earlier.url.endswith("/robots.txt"):
-            lost = [at for at in crawl.kills if earlier.start <= at <= earlier.end + 2.5]
-            if not lost:
-                late.append(entry.url)
+        earlier, previous = before.get(entry.url), last.get(entry.domain)
+        led = previous is not None and urljoin(previous.url, previous.location) == entry.url
+        if earlier is not None and not led and not earlier.url.endswith("/robots.txt"):
+            begin, end = earlier.start - SERVER_LAG, earlier.end + UNCOMMITTED
+            if not any(begin <= at <= end for at in crawl.kills):
+                late.append((entry.url, [round(at - earlier.end, 1) for at in crawl.kills]))
         if entry.status == 200:
             before[entry.url] = entry
-    # Some redirects lead to pages that are done, and that an engine can't know of.
+        last[entry.domain] = entry
     print(f"{len(late)} of {pages} pages were fetched again without need")
-    assert len(late) <= 2 + pages / 100, late
+    assert len(late) <= pages / 1000, late[:20]
 
 
 def test_six_kills_lose_nothing(tmp_path: Path) -> None:
