@@ -6,7 +6,6 @@ the states in `states.py`. Every engine has its own connection and calls it from
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -14,16 +13,9 @@ import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
+from lycosa.frontier.sqlite_add import SqliteAdder, json_ids
 from lycosa.frontier.sqlite_db import errors_mapped
-from lycosa.frontier.sqlite_store import SqliteStore
-from lycosa.frontier.states import (
-    IDLE,
-    READY,
-    WAITING,
-    domain_ready_ms,
-    found_order,
-    waiting_order,
-)
+from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id as id_of
 
@@ -31,7 +23,7 @@ SQL = queries.load("sqlite")
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 
 
-class SqliteFrontier(SqliteStore):
+class SqliteFrontier(SqliteAdder):
     """See `frontier.Frontier`."""
 
     # -- engines ------------------------------------------------------------------------------
@@ -104,40 +96,31 @@ class SqliteFrontier(SqliteStore):
 
     @errors_mapped
     def lease(self, owner: int, limit: int) -> list[Lease]:
-        head = {"now": self.now_ms(), "limit": 1}
-        if limit <= 0 or self.db.execute(SQL["lease_candidates"], head).fetchone() is None:
+        if limit <= 0 or self._one("lease_head", {"now": self.now_ms()}) is None:
             return []  # looking costs no write
-        leases: list[Lease] = []
-        budget = self.rules.robots_bytes
         with self._transaction(owner) as now:
-            chosen = self.db.execute(
-                SQL["lease_candidates"], {"now": now, "limit": limit}
-            ).fetchall()
-            for (domain_id,) in chosen:
-                budget -= self._one("robots_size", (domain_id,))
-                if budget < 0 and leases:
-                    break
-                leases.append(self._take(owner, domain_id))
+            values = {"now": now, "limit": limit}
+            leases = self._affordable(self.db.execute(SQL["lease_candidates"], values).fetchall())
+            ids = json_ids([lease.domain_id for lease in leases])
+            self.db.execute(SQL["lease_take"], {"owner": owner, "ids": ids})
+        by_id = {lease.domain_id: lease for lease in leases}
+        for row in self.db.execute(SQL["origins_of"], (ids,)):
+            by_id[row[0]].origins.append(Origin(*row[1:]))
         for lease in leases:
             lease.urls = self._next_urls(lease.domain_id, now)
-            lease.origins = [
-                Origin(*row) for row in self.db.execute(SQL["origins_of"], (lease.domain_id,))
-            ]
         return leases
 
-    def _take(self, owner: int, domain_id: int) -> Lease:
-        row = self.db.execute(SQL["lease_take"], {"owner": owner, "id": domain_id}).fetchall()[0]
-        _, name, ready_at, failures, pages, queued, delay_ms, seeded = row
-        return Lease(
-            domain_id=domain_id,
-            name=name,
-            ready_ms=ready_at,
-            delay_ms=delay_ms,
-            failures=failures,
-            pages=pages,
-            queued=queued,
-            seeded=bool(seeded),
-        )
+    def _affordable(self, rows: Iterable[tuple[Any, ...]]) -> list[Lease]:
+        """The first of them, as far as the memory for their robots rules goes; at least one."""
+        leases: list[Lease] = []
+        budget = self.rules.robots_bytes
+        for ident, name, ready_at, delay_ms, failures, pages, queued, seeded, size in rows:
+            budget -= size
+            if budget < 0 and leases:
+                break
+            state = (ready_at, delay_ms, failures, pages, queued, bool(seeded))
+            leases.append(Lease(ident, name, *state))
+        return leases
 
     @errors_mapped
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
@@ -188,8 +171,7 @@ class SqliteFrontier(SqliteStore):
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember(batch)
-        for release in batch.released:
-            self._release(owner, release, result.added.get(release.domain_id, 0))
+        self._release(owner, batch.released, result.added)
         self.db.executemany(
             SQL["segment_upsert"],
             [(kind, ident, owner, size, shut) for kind, ident, size, shut in batch.segments],
@@ -206,15 +188,28 @@ class SqliteFrontier(SqliteStore):
 
     def _finish(self, pages: list[PageRow]) -> tuple[int, int]:
         """Record pages whose URL was ours to record; returns (responses, taken from the queue)."""
-        rows: list[tuple[Any, ...]] = []
-        left = 0
-        for page in pages:
-            taken = self._leave_queue(page)
-            left += taken
-            if taken or (page.order < 0 and self._first_seen(page)):
-                rows.append(_page_values(page))
-        self.db.executemany(SQL["page_insert"], rows)
-        return sum(1 for row in rows if row[_STATUS]), left
+        if self._all_leave(pages):
+            done, left = pages, len(pages)
+        else:
+            done, left = [], 0
+            for page in pages:
+                taken = self._leave_queue(page)
+                left += taken
+                if taken or (page.order < 0 and self._first_seen(page)):
+                    done.append(page)
+        self.db.executemany(SQL["page_insert"], map(_page_values, done))
+        return sum(1 for page in done if page.status), left
+
+    def _all_leave(self, pages: list[PageRow]) -> bool:
+        """Take all pages out of the queue if all are there, as is usual; else do nothing."""
+        self.db.execute("SAVEPOINT leave")
+        keys = [(page.domain_id, page.order, page.fp) for page in pages]
+        gone = self.db.executemany(SQL["queue_delete"], keys).rowcount if keys else 0
+        if gone == len(keys):
+            self.db.execute("RELEASE leave")
+            return True
+        self.db.execute("ROLLBACK TO leave")
+        return False
 
     def _leave_queue(self, page: PageRow) -> int:
         order = page.order
@@ -277,27 +272,38 @@ class SqliteFrontier(SqliteStore):
         )
         self.db.executemany(SQL["domain_delay"], [(delay, ident) for ident, delay in batch.delays])
 
-    def _release(self, owner: int, release: Release, added: int) -> None:
-        found = self.db.execute(SQL["release_state"], (release.domain_id, owner)).fetchone()
-        if found is None:
-            return
-        head = self._one("queue_head", (release.domain_id,))
+    def _release(self, owner: int, released: list[Release], added: dict[int, int]) -> None:
+        """Give domains back; those that are no longer ours are left alone."""
+        ids = json_ids([release.domain_id for release in released])
+        rows = self.db.execute(SQL["release_states"], (ids, owner))
+        states = {ident: (releases, head) for ident, releases, head in rows}
+        self.db.executemany(
+            SQL["release"],
+            [
+                self._released(owner, each, *states[each.domain_id], added.get(each.domain_id, 0))
+                for each in released
+                if each.domain_id in states
+            ],
+        )
+
+    def _released(
+        self, owner: int, release: Release, releases: int, head: int | None, added: int
+    ) -> tuple[Any, ...]:
         ready = domain_ready_ms(release.polite_ms, head)
         queued = 0 if ready is None else max(1, release.queued + added)
-        if ready is not None and found[0] % RECOUNT_EVERY == 0:
+        if ready is not None and releases % RECOUNT_EVERY == 0:
             limit = self.rules.max_queued_per_domain + 1
             queued = self._one("queue_count", (release.domain_id, limit))
-        values = {
-            "id": release.domain_id,
-            "owner": owner,
-            "state": IDLE if ready is None else READY,
-            "ready": release.polite_ms if ready is None else ready,
-            "polite": release.polite_ms,
-            "failures": release.failures,
-            "pages": release.pages,
-            "queued": queued,
-        }
-        self.db.execute(SQL["release"], values)
+        return (
+            IDLE if ready is None else READY,
+            release.polite_ms if ready is None else ready,
+            release.polite_ms,
+            release.failures,
+            release.pages,
+            queued,
+            release.domain_id,
+            owner,
+        )
 
     def _control(self, result: Committed) -> None:
         total, stop, version = self.db.execute(SQL["control"]).fetchone()
@@ -330,94 +336,6 @@ class SqliteFrontier(SqliteStore):
             )
         return count
 
-    def _add_unknown(self, found: dict[tuple[int, int], Link], now: int, rank: int) -> bool:
-        """Queue seeds in bulk if none of them nor of their domains is known; else do nothing.
-
-        Three statements for a chunk instead of four for a seed: a fifth of the time.
-        """
-        first: dict[int, tuple[str, int]] = {}
-        for place, link in enumerate(found.values()):
-            first.setdefault(link[0], (link[4], place))
-        counts = Counter(link[0] for link in found.values())
-        rows = [
-            (ident, found_order(depth, now), fp, url, depth, 0, flags)
-            for ident, fp, url, depth, _, flags in sorted(found.values())
-        ]
-        self.db.execute("SAVEPOINT bulk")
-        domains = self.db.executemany(
-            SQL["domain_insert_new"],
-            [(i, first[i][0], rank + first[i][1], counts[i]) for i in sorted(first)],
-        ).rowcount
-        seen = self.db.executemany(SQL["seen_insert"], [(r[0], r[2], r[1]) for r in rows]).rowcount
-        if domains == len(first) and seen == len(rows):
-            self.db.executemany(SQL["queue_insert"], rows)
-            return True
-        self.db.execute("ROLLBACK TO bulk")
-        return False
-
-    def _add(
-        self,
-        links: list[Link],
-        now: int,
-        result: Committed,
-        *,
-        own: int = 0,
-        rank: int | None = None,
-    ) -> tuple[int, int]:
-        """Queue what is new and allowed; returns (URLs queued, domains created)."""
-        by_domain: dict[int, list[Link]] = {}
-        for link in links:
-            by_domain.setdefault(link[0], []).append(link)
-        ready = {} if rank is None else {ident: rank + i for i, ident in enumerate(by_domain)}
-        drops: Counter[str] = Counter()
-        rows: list[tuple[Any, ...]] = []
-        created = 0
-        for ident in sorted(by_domain):
-            found = by_domain[ident]
-            state = self.db.execute(SQL["domain_state"], (ident,)).fetchone()
-            refused = self.rules.refuses(state, own, rank is not None)
-            if refused:
-                drops[refused] += len(found)
-                continue
-            new = self._unseen(found, now)
-            rows += new
-            created += state is None and bool(new)
-            self._wake(found[0], state, len(new), ready.get(ident, now), rank is not None)
-            if new:
-                result.added[ident] = len(new)
-        self.db.executemany(SQL["queue_insert"], rows)
-        for reason, count in drops.items():
-            result.drops[reason] = result.drops.get(reason, 0) + count
-        return len(rows), created
-
-    def _unseen(self, links: list[Link], now: int) -> list[tuple[Any, ...]]:
-        """Queue rows for those links that were never seen, which from now on they are."""
-        insert, execute = SQL["seen_insert"], self.db.execute
-        rows = []
-        for ident, fp, url, depth, _, flags in sorted(links, key=_by_fp):
-            order = found_order(depth, now)
-            if execute(insert, (ident, fp, order)).rowcount:
-                rows.append((ident, order, fp, url, depth, 0, flags))
-        return rows
-
-    def _wake(
-        self, link: Link, state: tuple[int, ...] | None, new: int, ready: int, seed: bool
-    ) -> None:
-        """The domain's row after `new` URLs came: written only if it must change (hot rows)."""
-        ident, name = link[0], link[4]
-        if state is None:
-            if new:
-                values = {"id": ident, "name": name, "ready": ready, "queued": new, "seeded": seed}
-                self.db.execute(SQL["domain_insert"], values)
-            return
-        lease_owner, ready_at, polite_at, _, _, seeded = state
-        waiting = lease_owner == IDLE or (lease_owner == READY and ready_at > polite_at > 0)
-        if new and waiting:
-            values = {"id": ident, "queued": new, "seeded": seed, "now": self.now_ms()}
-            self.db.execute(SQL["domain_wake"], values)
-        elif seed and not seeded:
-            self.db.execute(SQL["domain_seeded"], (ident,))
-
     # -- the end ------------------------------------------------------------------------------
 
     @errors_mapped
@@ -429,13 +347,6 @@ class SqliteFrontier(SqliteStore):
         with self._transaction():
             self.db.execute(SQL["sweep"])
         return False
-
-
-_STATUS = 5  # place of the status in _page_values
-
-
-def _by_fp(link: Link) -> int:
-    return link[1]
 
 
 def _page_values(page: PageRow) -> tuple[Any, ...]:

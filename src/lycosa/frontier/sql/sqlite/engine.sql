@@ -23,21 +23,24 @@ INSERT INTO crawlers (id, host, pid, started_ms, renewed_ms, lease_until, dead, 
 VALUES (0, '', 0, :now, :now, 0, 1, :queued, :domains)
 ON CONFLICT (id) DO UPDATE SET queued = queued + :queued, domains = domains + :domains;
 
--- lease_candidates: the domains that are ready, the longest waiting first (the second condition
--- is what the partial index asks for: SQLite does not conclude it from the first)
-SELECT id FROM domains
+-- lease_head: whether a domain is ready (the second condition is what the partial index asks for:
+-- SQLite does not conclude it from the first)
+SELECT 1 FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now LIMIT 1;
+
+-- lease_candidates: the domains that are ready, the longest waiting first, with the bytes of robots
+-- rules that come with them
+SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded,
+    (SELECT coalesce(sum(length(rules)), 0) FROM origins WHERE domain_id = domains.id)
+FROM domains
 WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit;
 
--- lease_take: one domain goes to its new owner
-UPDATE domains SET lease_owner = :owner WHERE id = :id AND lease_owner = 0
-RETURNING id, name, ready_at, failures, pages, queued, delay_ms, seeded;
+-- lease_take: domains go to their new owner
+UPDATE domains SET lease_owner = :owner
+WHERE id IN (SELECT value FROM json_each(:ids)) AND +lease_owner = 0;
 
--- robots_size: how many bytes of rules come with a domain
-SELECT coalesce(sum(length(rules)), 0) FROM origins WHERE domain_id = ?;
-
--- origins_of: what is known of a domain's origins
-SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
-WHERE domain_id = ?;
+-- origins_of: what is known of the origins of domains
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
+WHERE domain_id IN (SELECT value FROM json_each(?));
 
 -- next_urls: a domain's next URLs: those that waited and are due, then those found first
 SELECT ord, fp, url, depth, attempts, flags FROM (
@@ -63,6 +66,15 @@ INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES (?, ?
 
 -- seen_insert: a URL is seen for the first time, or nothing happens
 INSERT INTO seen (domain_id, fp, ord) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- seen_among: which of a domain's URLs were seen
+SELECT fp FROM seen WHERE domain_id = ? AND fp IN (SELECT value FROM json_each(?));
+
+-- seen_insert_rows: URLs of one domain are seen for the first time (the rows are added in the code)
+INSERT INTO seen (domain_id, fp, ord) VALUES
+
+-- queue_insert_rows: they enter the queue (the rows are added in the code)
+INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES
 
 -- seen_delete: a URL that is refused is not remembered
 DELETE FROM seen WHERE domain_id = ? AND fp = ?;
@@ -90,8 +102,9 @@ DELETE FROM seen WHERE domain_id = :id AND fp IN (
 -- purge_delete: they leave the queue
 DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high;
 
--- domain_state: what adding a URL to a domain depends on
-SELECT lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains WHERE id = ?;
+-- domain_states: what adding URLs to domains depends on
+SELECT id, lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains
+WHERE id IN (SELECT value FROM json_each(?));
 
 -- domain_insert: a domain is found; never visited, so ready since it was found
 INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
@@ -119,19 +132,18 @@ ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     status = excluded.status, rules = excluded.rules, failures = excluded.failures,
     retry_ms = excluded.retry_ms, reason = excluded.reason;
 
--- queue_head: the first row of a domain's queue
-SELECT ord FROM queue WHERE domain_id = ? ORDER BY ord LIMIT 1;
-
 -- queue_count: how many rows a domain's queue has, counted no further than its cap
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);
 
--- release_state: whether a domain is still ours, and how often it was released
-SELECT releases, delay_ms FROM domains WHERE id = ? AND lease_owner = ?;
+-- release_states: which domains are still ours, how often each was released, the first row of its
+-- queue (`+`: by id, not by a walk over all that we hold)
+SELECT id, releases, (SELECT ord FROM queue WHERE domain_id = domains.id ORDER BY ord LIMIT 1)
+FROM domains WHERE id IN (SELECT value FROM json_each(?)) AND +lease_owner = ?;
 
 -- release: a domain is given back
-UPDATE domains SET lease_owner = :state, ready_at = :ready, polite_at = :polite,
-    failures = :failures, pages = :pages, queued = :queued, releases = releases + 1
-WHERE id = :id AND lease_owner = :owner;
+UPDATE domains SET lease_owner = ?, ready_at = ?, polite_at = ?, failures = ?, pages = ?,
+    queued = ?, releases = releases + 1
+WHERE id = ? AND +lease_owner = ?;
 
 -- segment_upsert: how much of a segment is committed
 INSERT INTO segments (kind, id, owner, length, closed) VALUES (?, ?, ?, ?, ?)

@@ -1,0 +1,158 @@
+"""URLs on their way into the frontier on SQLite: what is new and allowed is queued.
+
+Owns which domains are refused, created or woken. Links are judged by domain; a domain's row is
+written only if it must change (hot rows). Most of the cost of a page is here: rows go in by the
+dozen, because a statement per link would take twice the time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import orjson
+
+from lycosa.frontier import Committed, Link, queries
+from lycosa.frontier.sqlite_store import SqliteStore
+from lycosa.frontier.states import IDLE, READY, found_order
+
+SQL = queries.load("sqlite")
+FEW = 2  # links of a domain that go in one by one
+ROWS = 64  # of one statement
+
+# lease_owner, ready_at, polite_at, queued, pages, seeded
+State = tuple[int, int, int, int, int, int]
+
+
+@cache
+def seen_rows(count: int) -> str:
+    """The statement that notes `count` URLs of one domain and order as seen."""
+    return SQL["seen_insert_rows"] + ", ".join(f"(?1, ?{n}, ?2)" for n in range(3, count + 3))
+
+
+@cache
+def queue_rows(count: int) -> str:
+    """The statement that queues `count` URLs of one domain, order, depth and kind."""
+    return SQL["queue_insert_rows"] + ", ".join(
+        f"(?1, ?2, ?{n}, ?{n + 1}, ?3, 0, ?4)" for n in range(5, 2 * count + 5, 2)
+    )
+
+
+def json_ids(ids: Sequence[int]) -> str:
+    """Numbers for `json_each`."""
+    return orjson.dumps(ids).decode()
+
+
+class SqliteAdder(SqliteStore):
+    """Adds URLs inside a transaction of its caller."""
+
+    def _add(
+        self,
+        links: list[Link],
+        now: int,
+        result: Committed,
+        *,
+        own: int = 0,
+        rank: int | None = None,
+    ) -> tuple[int, int]:
+        """Queue what is new and allowed; returns (URLs queued, domains created)."""
+        by_domain: dict[int, list[Link]] = {}
+        for link in links:
+            by_domain.setdefault(link[0], []).append(link)
+        ready = {} if rank is None else {ident: rank + i for i, ident in enumerate(by_domain)}
+        ids = sorted(by_domain)
+        states = self._states(ids)
+        queued = created = 0
+        for ident in ids:
+            found = by_domain[ident]
+            state = states.get(ident)
+            refused = self.rules.refuses(state, own, rank is not None)
+            if refused:
+                result.drops[refused] = result.drops.get(refused, 0) + len(found)
+                continue
+            new = self._queue(found, now)
+            created += state is None and new > 0
+            self._wake(found[0], state, new, ready.get(ident, now), rank is not None)
+            if new:
+                result.added[ident] = new
+                queued += new
+        return queued, created
+
+    def _states(self, ids: list[int]) -> dict[int, State]:
+        rows = self.db.execute(SQL["domain_states"], (json_ids(ids),))
+        return {row[0]: row[1:] for row in rows}
+
+    def _queue(self, links: list[Link], now: int) -> int:
+        """Queue those links of one domain that were never seen; returns how many."""
+        if len(links) <= FEW:
+            return sum(self._queue_one(link, now) for link in links)
+        fps = list({link[1]: None for link in links})
+        known = self.db.execute(SQL["seen_among"], (links[0][0], json_ids(fps))).fetchall()
+        done = {fp for (fp,) in known}
+        groups: dict[tuple[int, int], list[Any]] = {}  # fp and URL in turn, by depth and flags
+        for _, fp, url, depth, _, flags in links:
+            if fp not in done:
+                done.add(fp)
+                groups.setdefault((depth, flags), []).extend((fp, url))
+        for (depth, flags), values in groups.items():
+            self._insert(links[0][0], depth, flags, values, now)
+        return len(done) - len(known)
+
+    def _insert(self, ident: int, depth: int, flags: int, values: list[Any], now: int) -> None:
+        order = found_order(depth, now)
+        for at in range(0, len(values), 2 * ROWS):
+            part = values[at : at + 2 * ROWS]
+            count = len(part) // 2
+            self.db.execute(seen_rows(count), [ident, order, *part[::2]])
+            self.db.execute(queue_rows(count), [ident, order, depth, flags, *part])
+
+    def _queue_one(self, link: Link, now: int) -> int:
+        ident, fp, url, depth, _, flags = link
+        order = found_order(depth, now)
+        if not self.db.execute(SQL["seen_insert"], (ident, fp, order)).rowcount:
+            return 0
+        self.db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
+        return 1
+
+    def _wake(self, link: Link, state: State | None, new: int, ready: int, seed: bool) -> None:
+        """The domain's row after `new` URLs came: written only if it must change."""
+        ident, name = link[0], link[4]
+        if state is None:
+            if new:
+                values = {"id": ident, "name": name, "ready": ready, "queued": new, "seeded": seed}
+                self.db.execute(SQL["domain_insert"], values)
+            return
+        lease_owner, ready_at, polite_at, _, _, seeded = state
+        waiting = lease_owner == IDLE or (lease_owner == READY and ready_at > polite_at > 0)
+        if new and waiting:
+            values = {"id": ident, "queued": new, "seeded": seed, "now": self.now_ms()}
+            self.db.execute(SQL["domain_wake"], values)
+        elif seed and not seeded:
+            self.db.execute(SQL["domain_seeded"], (ident,))
+
+    def _add_unknown(self, found: dict[tuple[int, int], Link], now: int, rank: int) -> bool:
+        """Queue seeds in bulk if none of them nor of their domains is known; else do nothing.
+
+        Three statements for a chunk instead of four for a seed: a fifth of the time.
+        """
+        first: dict[int, tuple[str, int]] = {}
+        for place, link in enumerate(found.values()):
+            first.setdefault(link[0], (link[4], place))
+        counts = Counter(link[0] for link in found.values())
+        rows = [
+            (ident, found_order(depth, now), fp, url, depth, 0, flags)
+            for ident, fp, url, depth, _, flags in sorted(found.values())
+        ]
+        self.db.execute("SAVEPOINT bulk")
+        domains = self.db.executemany(
+            SQL["domain_insert_new"],
+            [(i, first[i][0], rank + first[i][1], counts[i]) for i in sorted(first)],
+        ).rowcount
+        seen = self.db.executemany(SQL["seen_insert"], [(r[0], r[2], r[1]) for r in rows]).rowcount
+        if domains == len(first) and seen == len(rows):
+            self.db.executemany(SQL["queue_insert"], rows)
+            return True
+        self.db.execute("ROLLBACK TO bulk")
+        return False
