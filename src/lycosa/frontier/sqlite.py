@@ -205,11 +205,8 @@ class SqliteFrontier(SqliteAdder):
         self.db.execute("SAVEPOINT leave")
         keys = [(page.domain_id, page.order, page.fp) for page in pages]
         gone = self.db.executemany(SQL["queue_delete"], keys).rowcount if keys else 0
-        if gone == len(keys):
-            self.db.execute("RELEASE leave")
-            return True
-        self.db.execute("ROLLBACK TO leave")
-        return False
+        self._end_savepoint("leave", keep=gone == len(keys))
+        return gone == len(keys)
 
     def _leave_queue(self, page: PageRow) -> int:
         order = page.order

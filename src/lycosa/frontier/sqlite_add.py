@@ -151,8 +151,7 @@ class SqliteAdder(SqliteStore):
             [(i, first[i][0], rank + first[i][1], counts[i]) for i in sorted(first)],
         ).rowcount
         seen = self.db.executemany(SQL["seen_insert"], [(r[0], r[2], r[1]) for r in rows]).rowcount
-        if domains == len(first) and seen == len(rows):
+        if all_new := domains == len(first) and seen == len(rows):
             self.db.executemany(SQL["queue_insert"], rows)
-            return True
-        self.db.execute("ROLLBACK TO bulk")
-        return False
+        self._end_savepoint("bulk", keep=all_new)
+        return all_new

@@ -64,6 +64,13 @@ class SqliteStore:
         except sqlite3.Error:
             pass  # what made us roll back is the error to tell of
 
+    def _end_savepoint(self, name: str, keep: bool) -> None:
+        """Keep or undo what was done since. A savepoint left open would make every later
+        statement note the pages it changes: a hundred times the cost."""
+        if not keep:
+            self.db.execute(f"ROLLBACK TO {name}")
+        self.db.execute(f"RELEASE {name}")
+
     def _fence(self, owner: int, now: int) -> None:
         lease = self.rules.lease_ms
         done = self.db.execute(SQL["fence"], {"now": now, "lease": lease, "owner": owner})
