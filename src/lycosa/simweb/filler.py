@@ -1,4 +1,4 @@
-"""Prebuilt page text and the gzip arithmetic that makes serving it nearly free.
+"""Prebuilt page bodies and the gzip arithmetic that makes serving them nearly free.
 
 A page is a small head of its own (title, links) followed by one of a few fillers. The filler is
 compressed once; the head goes before it as a stored block, and the checksum of both is put
@@ -11,54 +11,9 @@ from __future__ import annotations
 import struct
 import zlib
 
-from lycosa.simweb.chance import draw
-
 _POLYNOMIAL = 0xEDB88320  # CRC-32 as gzip uses it, lowest bit first
 _GZIP_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 _STORED_MAX = 65_535  # bytes in one stored block of deflate
-
-_VOCABULARY = (
-    "the of and to in is that for it as was with be by on not he his but at are this have from or "
-    "had an they which one you were her all she there would their we him been has when who will "
-    "more no if out so said what up its about into than them can only other new some could time "
-    "these two may then do first any my now such like our over man me even most made after also "
-    "did many before must through years where much your way well down should because each just "
-    "those people how too little state good very make world still own see men work long get here "
-    "between both life being under never day same another know while last might us great old year "
-    "off come since against go came right used take three river garden bread harbour winter letter "
-    "mountain market engine bridge music paper window school forest island village copper weather "
-    "history kitchen morning silver teacher doctor station library picture question answer summer "
-    "council museum railway factory journey language measure pattern quarter surface theatre value"
-)
-_WORDS = _VOCABULARY.split()
-
-CLASSES = ("text", "lead", "note", "aside", "box wide", "entry", "col-6 col-md-4", "card body")
-
-
-def _sentence(seed: int, number: int) -> str:
-    bits = draw(seed, number, 11)
-    size = 6 + bits % 14
-    words = [_WORDS[draw(seed, number, 100 + k) % len(_WORDS)] for k in range(size)]
-    return " ".join(words).capitalize() + "."
-
-
-def _paragraph(seed: int, number: int) -> str:
-    sentences = [_sentence(seed, number * 16 + k) for k in range(2 + draw(seed, number, 5) % 5)]
-    style = CLASSES[draw(seed, number, 6) % len(CLASSES)]
-    heading = f"<h2>{sentences[0][:40]}</h2>\n" if number % 5 == 0 else ""
-    return f'{heading}<div class="{style}"><p>{" ".join(sentences)}</p></div>\n'
-
-
-def prose(seed: int, size: int) -> bytes:
-    """About `size` bytes of HTML paragraphs, never more; the same for the same seed."""
-    parts: list[str] = []
-    length = 0
-    while True:
-        part = _paragraph(seed, len(parts))
-        length += len(part)
-        if length > size:
-            return "".join(parts).encode()
-        parts.append(part)
 
 
 def _times_x(value: int) -> int:

@@ -11,7 +11,8 @@ from urllib.parse import urljoin
 
 from lycosa.simweb import hostile, reply, rules, special
 from lycosa.simweb.chance import draw
-from lycosa.simweb.filler import Filler, prose
+from lycosa.simweb.filler import Filler
+from lycosa.simweb.markup import body
 from lycosa.simweb.paths import page_number, page_path
 from lycosa.simweb.reply import Reply
 from lycosa.simweb.world import Place, World
@@ -44,7 +45,7 @@ class Pages:
         room = max(200, spec.page_bytes - spec.links * _ANCHOR_BYTES - 400)
         sizes = [int(room * (0.5 + (n + 0.5) / FILLERS)) for n in range(FILLERS)]
         self._fillers = [
-            Filler(prose(spec.seed * 31 + n, size) + _TAIL) for n, size in enumerate(sizes)
+            Filler(body(spec.seed * 31 + n, size) + _TAIL) for n, size in enumerate(sizes)
         ]
 
     def respond(self, scheme: str, host: str, target: str, *, gzip: bool, keep: bool) -> Reply:
