@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 
 from selectolax.lexbor import LexborNode
 
@@ -58,6 +59,8 @@ _RAW_END_BYTES[COMMENT] = re.compile(rb"--!?>")
 _RAW_START = re.compile(rb"<(!--|(?:%s)(?=[\s/>]))" % "|".join(sorted(RAW)).encode(), re.I)
 _DELIMITERS = {COMMENT: (b"<!--", b"-->")}
 
+_attributes = attrgetter("attrs")
+
 Token = tuple[str, str, bool, str]  # text before the tag, its name ('' at the end), end tag?, attrs
 
 
@@ -84,7 +87,7 @@ def crowded(start: int, piece: bytes, nodes: list[LexborNode]) -> bool:
     """
     stride = _SAMPLE if len(nodes) > 128 else 1
     chosen = nodes[hash((start, piece[-64:])) % stride :: stride]
-    return any(len(node.attrs) > MAX_ATTRIBUTES for node in chosen)
+    return max(map(len, map(_attributes, chosen)), default=0) > MAX_ATTRIBUTES
 
 
 def piece_end(body: bytes, start: int) -> tuple[int, int]:

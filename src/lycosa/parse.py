@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -28,6 +29,7 @@ TEXT_TYPES = frozenset(("application/json", "application/xml", "application/ld+j
 _WITHOUT_EVENTS = 1  # lexbor need not mirror <option> into <selectedcontent>
 _REACT = b"<!-- -->"
 _BREAK = "\x1e"  # between blocks, until the whitespace is folded
+_SPACES = ("\n", "\t", "\r", "\f", "\xa0")
 
 # Elements that do not break a line. All others do: an unknown element that breaks a word is
 # rarer than one that holds a block.
@@ -97,6 +99,7 @@ HIDDEN = frozenset(
 LINKS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
 
 _UNCRAWLABLE = ("javascript:", "mailto:", "tel:", "data:", "about:", "blob:", "sms:")
+_UNCRAWLABLE_LETTERS = frozenset("jmtdabsJMTDABS")  # with which these begin: most links do not
 _REOPEN = {
     "template": b"<template>",
     "svg": b"<svg>",
@@ -124,6 +127,8 @@ def _numbers() -> tuple[dict[int, int], dict[int, str]]:
 
 
 _TODO, _NAMES = _numbers()
+_number = attrgetter("tag_id")
+_what = _TODO.get
 
 
 @dataclass(slots=True)
@@ -256,16 +261,15 @@ class _Reader:
     def take(self, tree: LexborHTMLParser, nodes: list[LexborNode]) -> None:
         """Reads a tree, and takes it apart until only blocks and their text are left."""
         hidden = []
-        what = _TODO.get
-        for node in nodes:
-            todo = what(node.tag_id)
+        for node, todo in zip(nodes, map(_what, map(_number, nodes)), strict=True):
             if todo is None:
                 continue
-            if todo == _ANCHOR:
-                attributes = node.attrs
-                self.link(attributes.get("href"), attributes.get("rel"))
+            if todo == _PLAIN:
                 node.unwrap(True)
-            elif todo == _PLAIN:
+            elif todo == _ANCHOR:
+                attributes = node.attributes
+                if href := attributes.get("href"):
+                    self.link(href, attributes.get("rel"))
                 node.unwrap(True)
             elif todo == _HIDE:
                 hidden.append(node)
@@ -360,13 +364,19 @@ class _Reader:
 
 
 def fold(text: str) -> str:
-    """One line per (stripped) block, single spaces within. Replacing beats splitting twofold."""
-    for space in ("\n", "\t", "\r", "\f", "\xa0"):
+    """One line per (stripped) block, single spaces within.
+
+    Replacing beats splitting threefold, and `rfind` takes half the time of `in` for two spaces.
+    """
+    for space in _SPACES:
         if space in text:
             text = text.replace(space, " ")
-    while "  " in text:
+    while text.rfind("  ") >= 0:
         text = text.replace("  ", " ")
-    return "\n".join(filter(None, text.split(_BREAK)))
+    text = text.replace(_BREAK, "\n")
+    if text.rfind("\n\n") >= 0:  # blocks of nothing but unusual spaces
+        text = "\n".join(filter(None, text.split("\n")))
+    return text.strip("\n")
 
 
 def _left_open(tree: LexborHTMLParser, piece: bytes) -> str:
@@ -392,7 +402,7 @@ def _left_open(tree: LexborHTMLParser, piece: bytes) -> str:
 def _crawlable(href: str) -> bool:
     if not href or href[0] == "#" or len(href) > MAX_HREF:
         return False
-    return ":" not in href[:12] or not href[:12].lower().startswith(_UNCRAWLABLE)
+    return href[0] not in _UNCRAWLABLE_LETTERS or not href[:12].lower().startswith(_UNCRAWLABLE)
 
 
 def _stripped(value: str | None) -> str:
