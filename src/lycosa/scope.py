@@ -96,22 +96,30 @@ class Scope:
             return "not-seeded"
         if depth > self._max_depth:
             return "depth"
-        query = url.find("?")
-        if query >= 0:
-            if len(url) - query - 1 > rules.max_query:
-                return "query-length"
-            path = url[url.find("/", 8) : query]
-        else:
-            path = url[url.find("/", 8) :]
-        slashes = path.count("/")
+        return self.shape(url)
+
+    def by_shape(self, depth: int) -> bool:
+        """Whether, this far from the seeds, nothing but the shape of a URL matters."""
+        return not self.rules.exclude and not self.rules.seeded_only and depth <= self._max_depth
+
+    def shape(self, url: str) -> str:
+        """Why a URL of this length, these segments and this ending is not wanted, '' if it is."""
+        rules = self.rules
+        start = url.find("/", 8)
+        end = url.find("?", start)
+        if end < 0:
+            end = len(url)
+        elif len(url) - end - 1 > rules.max_query:
+            return "query-length"
+        slashes = url.count("/", start, end)
         if slashes > rules.max_repeats:
             if slashes > rules.max_segments:
                 return "segments"
-            if _repeats(path, rules.max_repeats):
+            if _repeats(url[start:end], rules.max_repeats):
                 return "repeated-segments"
-        dot = path.rfind(".", -_LONGEST_ENDING - 1)
-        if dot > 0 and path[dot + 1 :].lower() in _NOT_TEXT and not path.endswith(_SITEMAPS):
-            return "file-type"
+        dot = url.rfind(".", end - _LONGEST_ENDING - 1, end)
+        if dot > start and url[dot + 1 : end].lower() in _NOT_TEXT:
+            return "" if url.endswith(_SITEMAPS, start, end) else "file-type"
         return ""
 
     def excluded_domain(self, domain: str) -> bool:

@@ -12,6 +12,7 @@ accept what the parser would leave unchanged, and the tests compare the two.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
@@ -31,6 +32,9 @@ Link = tuple[int, int, str, str]
 """A resolved link: domain id, fingerprint, URL, domain."""
 Found = Link | tuple[()]
 Memo = dict[str, Found]
+Plain = Callable[[str], re.Match[str] | None]
+
+_SIGN, _WRAP = 1 << 63, 1 << 64  # to make a hash a signed number, as `dedup.signed_hash` does
 
 
 class Parts(NamedTuple):
@@ -215,6 +219,7 @@ class LinkResolver:
         origin = base[: base.find("/", 8)]
         query = base.find("?")
         directory = base[: base.rfind("/", 8, query if query >= 0 else None) + 1]
+        place = _place_of_origin(origin)
         rooted, relative = self._memo(origin), self._memo(directory)
         in_origin, in_directory = rooted.get, relative.get
         before = len(rooted) + len(relative)
@@ -225,7 +230,12 @@ class LinkResolver:
             if found is None:
                 found = in_directory(href)
                 if found is None:
-                    found = _find(href, base, origin, directory, rooted, relative)
+                    if href[:1] == "/":
+                        found = _join(href, origin, _plain_rooted, place, rooted)
+                    elif href[:4] != "http":
+                        found = _join(href, directory, _plain_relative, place, relative)
+                    if found is None:
+                        found = _find(href, base, origin, directory, rooted, relative)
             if found and found[1] not in seen:
                 seen.add(found[1])
                 links.append(found)
@@ -246,6 +256,21 @@ class LinkResolver:
     def __len__(self) -> int:
         """Hrefs remembered."""
         return sum(map(len, self._young.values())) + sum(map(len, self._old.values()))
+
+
+def _join(href: str, before: str, plain: Plain, place: tuple[int, str], memo: Memo) -> Link | None:
+    """A plain href of the base's own origin, kept; None: it needs a closer look."""
+    if plain(href) is None or "/." in href or "/%2" in href:
+        return None
+    url = before + href
+    if len(url) > MAX_URL:
+        return None
+    # Without a query and a ';' there is nothing to fold.
+    key = dedup_key(url) if "?" in href or ";" in url else url
+    hashed = xxh3_64_intdigest(key.encode())
+    found = place[0], hashed if hashed < _SIGN else hashed - _WRAP, url, place[1]
+    memo[href] = found
+    return found
 
 
 def _find(href: str, base: str, origin: str, directory: str, rooted: Memo, relative: Memo) -> Found:
