@@ -1,22 +1,35 @@
-"""What parsing costs per page: lexbor alone, then links, text and everything together.
+"""What parsing costs per page: lexbor alone, then links, text and everything together; what the
+links cost on their way to the frontier; and how long the worst documents hold the loop (S3).
 
     python bench/parse.py [--quick]
 
 The pages are generated: running text, menus, lists, tables, inline scripts and styles, with one
 element per 110 bytes or so, as on ordinary sites. Prints the best of several rounds, in
-microseconds per page, since what disturbs a measurement only ever adds to it.
+microseconds of CPU per page, since what disturbs a measurement only ever adds to it.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import gzip
 import random
-import timeit
-from collections.abc import Callable
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from selectolax.lexbor import LexborHTMLParser
 
-from lycosa import charset, htmlguard, parse
+from lycosa import charset, htmlguard, parse, robots, sitemaps
+from lycosa.decode import decode
+from lycosa.frontier import Batch
+from lycosa.harvest import LOOKED_AT, SITEMAP_URLS, Harvest, HarvestRules
+from lycosa.metrics import Stats
+from lycosa.scheduler import Held
+from lycosa.scope import Scope, ScopeRules
+from lycosa.simweb import hostile
+from lycosa.urls import domain_id
 
 PROSE = """
 the of and to in is that for it as with was on are by this be from or at which an have not had but
@@ -110,15 +123,33 @@ def _trees(pieces: list[bytes]) -> list[LexborHTMLParser]:
     return [LexborHTMLParser(piece, options=1) for piece in pieces]
 
 
+def seconds(work: Callable[[], object], number: int, rounds: int) -> float:
+    """CPU of one call, the best of the rounds."""
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.thread_time()
+        for _ in range(number):
+            work()
+        best = min(best, time.thread_time() - start)
+    return best / number
+
+
 def measure(name: str, work: Callable[[], object], rounds: int) -> None:
-    best = min(timeit.repeat(work, number=5, repeat=rounds)) / 5
-    print(f"  {name:34}{best * 1e6:9.0f} us")
+    print(f"  {name:34}{seconds(work, 5, rounds) * 1e6:9.0f} us")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true", help="a single round, only to see it run")
     rounds = 1 if options.parse_args().quick else 60
+    gc.set_threshold(100_000, 50, 100)  # as in an engine
+    pages(rounds)
+    links(rounds)
+    worst(1 if rounds == 1 else 5)
+
+
+def pages(rounds: int) -> None:
+    """Ordinary pages."""
     for size, links in PAGES:
         body = page(size, links)
         pieces = _cut(body)
@@ -147,6 +178,101 @@ def _without_text(body: bytes) -> parse.Parsed:
 
 def _scan(body: bytes) -> int:
     return sum(1 for _ in htmlguard.tokens(body.decode(), 1_000_000))
+
+
+def links(rounds: int) -> None:
+    """60 links of a page on their way from href to what the frontier gets."""
+    print("60 links of a page: resolved, fingerprint, scope")
+    kinds: dict[str, Callable[[int, int], str]] = {
+        "all new, of the same origin": lambda page, i: f"/section/{page}/{i}.html",
+        "all new, relative": lambda page, i: f"page-{page}-{i}.html",
+        "all new, with a query": lambda page, i: f"/section/{page}/x?id={i}&amp;p=2",
+        "all new, other domains": lambda page, i: f"https://www.example{page}x{i}.com/a/{i}",
+        "half of them on every page": lambda page, i: f"/{page if i % 2 else 0}/{i}",
+        "the same on every page": lambda _, i: f"/section/{i}.html",
+    }
+    for name, href in kinds.items():
+        many = [[href(page, i) for i in range(60)] for page in range(200)]
+        best = seconds(lambda many=many: _send(many), 1, max(rounds // 10, 1))
+        print(f"  {name:34}{best / len(many) * 1e6:9.0f} us")
+
+
+def _send(many: list[list[str]]) -> Batch:
+    harvest = Harvest(HarvestRules(), Scope(ScopeRules()), lambda _: b"", iter(()))
+    held = Held(domain_id("example.com"), "example.com", True, 70, 0, 0, 0, 0, deque(), {})
+    batch, stats = Batch(), Stats()
+    for hrefs in many:
+        harvest._links(held, hrefs, "https://www.example.com/a/b.html", 1, batch, stats)
+    return batch
+
+
+def worst(rounds: int) -> None:
+    """Documents that are made to be slow, as far as they are read."""
+    print("hostile documents")
+    for name, work in _hostile():
+        print(f"  {name:34}{seconds(work, 1, rounds) * 1e3:9.1f} ms")
+
+
+def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
+    for name, make in hostile.LARGE.items():
+        yield f"html, {name}", partial(parse.parse, make()[:LOOKED_AT], TYPE)
+    units = {
+        "a reference": b"&#1;", "line breaks": b"a<br>", "links": b"<a href=/%d>x</a>",
+        "formatting": b"<b>x", "tags": b"<p></p>", "latin": b"h\xe9llo <i>w\xf6rld</i> ",
+        "eight attributes": b"<p a%d b%d c%d d%d e%d f%d g%d h%d>x", "'<'": b"<", "'&'": b"&",
+        "open divs": b"<div>", "spaces": b"&nbsp; ", "400 attributes": _crowd(400),
+    }  # fmt: skip
+    for name, unit in units.items():
+        yield f"html, {name}", partial(parse.parse, _repeat(unit), "text/html")
+    reopened = b"<p>" + b"".join(b"<b %d>" % i for i in range(275)) + b"<p>x" * 280
+    yield "html, formatting reopened", partial(parse.parse, _repeat(reopened), "text/html")
+    for name, unit in {"lines": b"\n", "latin": b"h\xe9 w\xf6\n", "words": b"some words\n"}.items():
+        yield f"text, {name}", partial(parse.parse, _repeat(unit), "text/plain")
+    rules = {
+        "rules": b"allow:/%d\n", "wildcards": b"disallow:/*a%d*b\n",
+        "escapes": b"allow:/%%41%%e4%d\n",
+        "agents": b"user-agent:b%d\nallow:/\n", "sitemaps": b"sitemap:http://e.test/%d\n",
+        "delays": b"crawl-delay:1\n", "more than it may have": b"allow:/%d\n",
+    }  # fmt: skip
+    for name, unit in rules.items():
+        limit = robots.MAX_BYTES if name.startswith("more") else robots.MAX_RULES
+        body = b"user-agent:*\n" + b"".join(_units(unit, robots.MAX_BYTES - 20, limit))
+        yield f"robots.txt, {name}", lambda body=body: robots.parse(body).allows("/a/b?c")
+    entries = {
+        "same": b"<loc>http://e.test/</loc>", "empty": b"<loc>", "'<'": b"<",
+        "new": b"<loc>http://e.test/%d</loc>", "feed": b"<link a=b c=d e=f rel=x href=http://e.test/>",
+        "entities": b"<loc>http://e.test/&#38;&#38;&#38;&#38;&#38;&#38;&#38;%d</loc>",
+    }  # fmt: skip
+    for name, unit in entries.items():
+        body = (b"<rss>" if name == "feed" else b"<urlset>") + _repeat(unit)
+        yield f"sitemap, {name}", lambda body=body: sitemaps.parse(body, SITEMAP_URLS)
+    bomb = gzip.compress(bytes(64 << 20), 1)
+    yield (
+        "gzip bomb, unpacked and parsed",
+        lambda: parse.parse(decode(bomb, "gzip", LOOKED_AT)[0], TYPE),
+    )
+    for name, unit in {"plain": "/x/%d", "dotted": "../x/%d", "not ascii": "/\xe4/%d"}.items():
+        hrefs = [unit % number for number in range(parse.MAX_LINKS)]
+        yield f"{parse.MAX_LINKS} links, {name}", lambda hrefs=hrefs: _send([hrefs])
+
+
+def _crowd(count: int) -> bytes:
+    return b"<p " + b" ".join(b"a%d" % number for number in range(count)) + b">x</p>"
+
+
+def _units(unit: bytes, size: int, limit: int = 1 << 30) -> Iterator[bytes]:
+    """Units up to a size; '%d' in them becomes a different number each time."""
+    used, count = 0, unit.count(b"%d")
+    for number in range(limit):
+        part = unit % ((number,) * count) if count else unit
+        used += len(part)
+        if used > size:
+            break
+        yield part
+
+
+def _repeat(unit: bytes) -> bytes:
+    return b"".join(_units(unit, LOOKED_AT))
 
 
 if __name__ == "__main__":

@@ -85,8 +85,8 @@ def names(count: int) -> list[str]:
     ("body", "expected"),
     [
         (b"", True),
-        (b"<p>" * 700, True),
-        (b"<p>" * 701, False),
+        (b"<p>" * PIECE_TAGS, True),
+        (b"<p>" * (PIECE_TAGS + 1), False),
         (b"<p>" + b"x" * PIECE_BYTES, False),
         (b"<style>" + b"a b c d " * 3_000 + b"</style>", True),
         (b"<p>" + b"a b c d " * 3_000, True),
@@ -116,11 +116,18 @@ def test_what_is_crowded_is_found_sooner_or_later() -> None:
     body = f"<div {hidden}>{'<p>x</p>' * 200}".encode()
     assert safe(body[:PIECE_BYTES])  # the scan before does not see it
     nodes = LexborHTMLParser(body, options=1).tags("*")
-    assert any(htmlguard.crowded(at, body, nodes) for at in range(400))
+    assert any(htmlguard.attribute_work(at, body, nodes) is None for at in range(400))
     few = LexborHTMLParser(f"<div {hidden}>", options=1).tags("*")
-    assert htmlguard.crowded(0, body, few)
+    assert htmlguard.attribute_work(0, body, few) is None
     plain = LexborHTMLParser("<p class=a>x</p>" * 300, options=1).tags("*")
-    assert not any(htmlguard.crowded(at, body, plain) for at in range(50))
+    assert [htmlguard.attribute_work(at, body, plain) for at in range(50)] == [0] * 50
+
+
+def test_attributes_are_work() -> None:
+    some = LexborHTMLParser("<p a b c d>x</p>" * 100, options=1).tags("*")
+    many = LexborHTMLParser(f"<p {' '.join(names(400))}>" * 10, options=1).tags("*")
+    assert 100 < (htmlguard.attribute_work(0, b"", some) or 0) < 400
+    assert (htmlguard.attribute_work(0, b"", many) or 0) > 4_000
 
 
 def test_tokens() -> None:

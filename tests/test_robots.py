@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lycosa.robots import ALLOW_ALL, DISALLOW_ALL, MAX_BYTES, Rules, parse
+from lycosa.robots import ALLOW_ALL, DISALLOW_ALL, MAX_BYTES, MAX_RULES, Rules, parse
 
 
 def allowed(text: str | bytes, target: str, agent: str = "lycosa") -> bool:
@@ -539,3 +539,21 @@ def test_too_many_wildcards_forbid_more_never_less() -> None:
     assert rules.match("/harmless")[0] is False
     few = parse(all_of(*lines[:1000]).encode())
     assert few.allows("/harmless") and not few.allows("/x17-y17") and few.allows("/x17-y99")
+
+
+def test_who_has_too_many_rules_forbids_everything() -> None:
+    flood = b"".join(b"Allow: /%d\n" % i for i in range(MAX_RULES + 1))
+    found = parse(b"User-agent: *\nCrawl-delay: 7\n" + flood)
+    assert not found.allows("/") and found.crawl_delay == 7
+    assert parse(b"User-agent: *\n" + flood[: flood.rfind(b"Allow")]).allows("/")
+    # Whoever names us is not bound by what the others may not.
+    named = b"\nUser-agent: lycosa\nDisallow: /x\n"
+    assert parse(b"User-agent: *\n" + flood + named).allows("/")
+
+
+def test_patterns_are_normalised_together_as_alone() -> None:
+    lines = ["/a%41", "/$x$", "/\u00e4*", "/plain", "/%zz", "/a b$", "*'", "/x$$", "/%e4%F6"]
+    body = "User-agent: *\n" + "".join(f"Disallow: {line}\n" for line in lines)
+    together = parse(body.encode()).dump().split(b"\n")
+    alone = [parse(f"User-agent: *\nDisallow: {line}\n".encode()).dump() for line in lines]
+    assert together == alone

@@ -108,3 +108,25 @@ def test_hostile_input_takes_linear_time(head: bytes, unit: bytes) -> None:
     start = time.process_time()
     parse(body)
     assert time.process_time() - start < 1.5
+
+
+def test_large_files_are_read_in_parts() -> None:
+    entries = "".join(
+        f"<url><loc>\n  <![CDATA[http://e.test/{i}]]>\n</loc><x>{'y' * 50}</x></url>\n"
+        for i in range(4_000)
+    )
+    found = parse(f"<urlset>{entries}</urlset>".encode())
+    assert found.urls == [f"http://e.test/{i}" for i in range(4_000)]
+    lines = "".join(f"http://e.test/{i}\n" for i in range(9_000))
+    assert len(parse(lines.encode()).urls) == 9_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<loc>", "<", "<loc>http://e.test/</loc>", "<loc>http://e.test/&#38;&lt;&#38;&#38;</loc>"],
+)
+def test_floods_are_not_read_to_their_end(unit: str) -> None:
+    body = ("<urlset>" + unit * (10_000_000 // len(unit))).encode()
+    start = time.process_time()
+    assert len(parse(body, 5_000).urls) <= 1
+    assert time.process_time() - start < 0.4  # 0.03 s when measured alone

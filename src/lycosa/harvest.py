@@ -17,7 +17,7 @@ from lycosa.decode import decode
 from lycosa.dedup import content_hash
 from lycosa.frontier import Batch, Purge
 from lycosa.metrics import Stats
-from lycosa.parse import Parsed, parse
+from lycosa.parse import PARSE_BYTES, Parsed, parse
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated
 from lycosa.scheduler import Held
 from lycosa.scope import Scope
@@ -28,6 +28,7 @@ TITLE_CHARS = 300  # of a title in the pages table; the text row has all of it
 TYPE_CHARS = 100
 GZIP_MAGIC = b"\x1f\x8b"
 SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
+LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
@@ -49,14 +50,14 @@ class SentLinks:
     """
 
     def __init__(self, slots: int = SENT_LINKS) -> None:
-        self._mask = slots - 1
-        self._slots = array("q", bytes(8 * slots))
+        self.mask = slots - 1
+        self.slots = array("q", bytes(8 * slots))
 
     def __contains__(self, fp: int) -> bool:
-        return self._slots[fp & self._mask] == fp
+        return self.slots[fp & self.mask] == fp
 
     def add(self, fp: int) -> None:
-        self._slots[fp & self._mask] = fp
+        self.slots[fp & self.mask] = fp
 
 
 class Harvest:
@@ -166,7 +167,8 @@ class Harvest:
         stats: Stats,
     ) -> None:
         encoding = response.header(b"content-encoding")
-        body, _, problem = decode(response.body, encoding, self.rules.max_decoded)
+        limit = min(self.rules.max_decoded, LOOKED_AT)
+        body, _, problem = decode(response.body, encoding, limit)
         if problem and not body:
             row.outcome = "undecodable"
             return
@@ -193,7 +195,7 @@ class Harvest:
     def _sitemap(self, held: Held, url: QueuedUrl, body: bytes, batch: Batch, stats: Stats) -> None:
         """The URLs of a sitemap; an index gives more sitemaps. It speaks for its own site only."""
         if body.startswith(GZIP_MAGIC):
-            body, _, _ = decode(body, "gzip", self.rules.max_decoded)
+            body, _, _ = decode(body, "gzip", min(self.rules.max_decoded, LOOKED_AT))
         found = sitemaps.parse(body, SITEMAP_URLS)
         own = [each for each in found.urls if domain_of(host_of(each)) == held.name]
         if found.kind == "index":
@@ -230,21 +232,27 @@ class Harvest:
         stats: Stats,
     ) -> None:
         """The links of a page that are in scope and were not sent to the store lately."""
-        sent, links, refuses = self.sent, batch.links, self.scope.refuses
+        slots, mask = self.sent.slots, self.sent.mask  # asked so often that a call would show
+        add, scope = batch.links.append, self.scope
+        by_shape = scope.shape if scope.by_shape(depth) else None
         own, full = held.id, self._full(held)
         for ident, fp, url, domain in self._resolver.resolve(hrefs, base):
-            if fp in sent:
+            if slots[fp & mask] == fp:
                 continue
             inside = ident == own
-            # Whether another domain is seeded, only the store knows.
-            reason = refuses(url, host_of(url), domain, depth, held.seeded or not inside)
+            if by_shape is not None:
+                reason = by_shape(url)
+            else:
+                # Whether another domain is seeded, only the store knows.
+                seeded = held.seeded or not inside
+                reason = scope.refuses(url, host_of(url), domain, depth, seeded)
             if not reason and inside:
                 reason = full
             if reason:
                 _count(stats.drops, reason, 1)
             else:
-                sent.add(fp)
-                links.append((ident, fp, url, depth, domain, 0))
+                slots[fp & mask] = fp
+                add((ident, fp, url, depth, domain, 0))
 
     def _full(self, held: Held) -> str:
         """Why the domain takes no more URLs of its own, '' if it does."""

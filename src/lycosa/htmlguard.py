@@ -16,12 +16,11 @@ from operator import attrgetter
 
 from selectolax.lexbor import LexborNode
 
-# The worst pieces found: 350 distinct formatting elements reopened by 350 paragraphs, 0.1 s and
-# 50 MB, after which the page goes on without trees; 8,000 attributes on one tag, hidden among
-# false tags, 0.15 s, which happens until `crowded` has met one. All else that was tried stays
-# below 85 ms per 100 KB on a busy machine.
+# The worst pieces found: 280 distinct formatting elements reopened by 280 paragraphs, 35 ms, and
+# more if they have many attributes each; 8,000 attributes on one tag, hidden among false tags,
+# 115 ms, until `attribute_work` has met one. After the first such piece a page has no more trees.
 PIECE_BYTES = 32_768
-PIECE_TAGS = 700  # '<' bytes, whether tags or not
+PIECE_TAGS = 560  # '<' bytes, whether tags or not
 
 MAX_ATTRIBUTES = 500  # of one tag
 GROWTH = 4  # elements per '<' beyond which a piece was made to reopen elements
@@ -79,15 +78,20 @@ def grown(tags: int, elements: int) -> bool:
     return elements > 64 and elements > GROWTH * tags
 
 
-def crowded(start: int, piece: bytes, nodes: list[LexborNode]) -> bool:
-    """Whether one of some elements, which ones nobody can foretell, has too many attributes.
+def attribute_work(start: int, piece: bytes, nodes: list[LexborNode]) -> int | None:
+    """What the attributes of a piece cost beyond one for each element, in tags, estimated.
 
-    Counting those of all elements would cost an ordinary page a tenth of its parsing. Python's
-    hash of bytes is salted per process, so a page can't be written to be passed over for long.
+    None if an element has far too many. Counting those of all elements would cost an ordinary
+    page a tenth of its parsing, so some are chosen, which ones nobody can foretell: Python's
+    hash of bytes is salted per process, and a page can't be written to be passed over for long.
     """
     stride = _SAMPLE if len(nodes) > 128 else 1
-    chosen = nodes[hash((start, piece[-64:])) % stride :: stride]
-    return max(map(len, map(_attributes, chosen)), default=0) > MAX_ATTRIBUTES
+    counts = list(map(len, map(_attributes, nodes[hash((start, piece[-64:])) % stride :: stride])))
+    most = max(counts, default=0)
+    if most > MAX_ATTRIBUTES:
+        return None
+    # Each costs 0.7 tags, and is compared with those before it in its tag.
+    return max(0, (sum(counts) * stride - len(nodes)) * (most + 210) // 300)
 
 
 def piece_end(body: bytes, start: int) -> tuple[int, int]:
@@ -166,7 +170,7 @@ def _flooded(piece: bytes) -> bool:
     """Whether a stretch without '<' belongs to a tag with too many attributes.
 
     Tags hidden from this by "<x>" in their values are bounded by the size of the piece, and
-    found afterwards by `crowded`.
+    found afterwards by `attribute_work`.
     """
     for at in range(0, len(piece), _FLOOD_WINDOW):
         if piece.find(b"<", at, at + _FLOOD_WINDOW) < 0:

@@ -17,10 +17,17 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lycosa import charset, htmlguard
 
 PARSE_BYTES = 2 * 1024 * 1024  # of a page; links and text beyond are not looked at
-PARSE_TAGS = 60_000  # of a page; as above. The benchmark's pages would have 46,000 in 2 MiB
-MAX_LINKS = 10_000
+CHEAP_TAGS = 15_000  # read without a tree, after the rest turned out to be made to be slow
+DEPTH_OF_A_TAG = 230  # elements around a tag that cost as much as the tag itself
+LINK_WORK = 2  # what a new link costs, in tags
+# Work on one page, in '<' of an ordinary one, about 0.5 us each; what comes after is not looked at.
+# The benchmark's pages would have 48,000 in 2 MiB.
+PARSE_WORK = 48_000
+PARSE_TEXT_BYTES = 1024 * 1024  # of a page that is not HTML
+MAX_LINKS = 4_000  # about 10 us each if they need the full URL parser
 MAX_TEXT = 1_000_000  # characters
 MAX_TITLE = 1_000  # characters
+MAX_REFERENCES = 10_000  # '&' looked at where there is no tree: each costs a microsecond
 MAX_HREF = 8_192  # characters; far above the longest URL that is ever crawled
 
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
@@ -178,7 +185,7 @@ def parse(
 
 def parse_text(body: bytes, content_type: str, *, max_text: int = MAX_TEXT) -> Parsed:
     """Plain text and its like: no links, and the line breaks stay."""
-    text, name = charset.to_text(body[:PARSE_BYTES], content_type)
+    text, name = charset.to_text(body[:PARSE_TEXT_BYTES], content_type)
     lines = text.replace("\0", "").splitlines()
     return Parsed(text="\n".join(map(str.rstrip, lines)).strip()[:max_text], charset=name)
 
@@ -206,13 +213,14 @@ def parse_html(
 class _Reader:
     """Collects what one page holds, piece by piece."""
 
-    __slots__ = ("found", "links", "max_links", "max_text", "obey", "room", "texts")
+    __slots__ = ("found", "links", "max_links", "max_text", "obey", "references", "room", "texts")
 
     def __init__(self, obey_nofollow: bool, max_links: int, max_text: int) -> None:
         self.obey = obey_nofollow
         self.max_links = max_links
         self.max_text = max_text
         self.room = max_text  # characters of text still wanted
+        self.references = MAX_REFERENCES  # still to be looked at
         self.found = Parsed()
         self.links: dict[str, None] = {}
         self.texts: list[str] = []
@@ -226,20 +234,23 @@ class _Reader:
 
     def read(self, page: bytes) -> None:
         """Goes through the page in pieces, as trees while that is safe."""
-        at = spent = 0
+        at = 0
+        room = PARSE_WORK
         around = b""  # start tags of what the piece before left open
-        while at < len(page) and spent < PARSE_TAGS:
+        while at < len(page) and room > 0:
             end, tags = htmlguard.piece_end(page, at)
             piece = page[at:end]
-            spent += tags
             raw: str | None
-            if not htmlguard.fits(piece):
-                self.scan(piece, PARSE_TAGS)
-                raw = htmlguard.open_raw(piece)
-            elif (raw := self.tree(at, piece, tags, around)) is None:
+            if htmlguard.fits(piece):
+                raw, work = self.tree(at, piece, tags, around)
+            else:
+                self.scan(piece, room)
+                raw, work = htmlguard.open_raw(piece), tags
+            if raw is None:
                 self.found.cheap = True
-                self.scan(page[at:], PARSE_TAGS - spent)
+                self.scan(page[at:], min(room, CHEAP_TAGS))
                 return
+            room -= work
             around = b""
             if raw in htmlguard.RAW_NAMES:
                 end = htmlguard.raw_end(page, raw, end)
@@ -247,16 +258,23 @@ class _Reader:
                 around = _REOPEN[raw]
             at = end
 
-    def tree(self, start: int, piece: bytes, tags: int, around: bytes) -> str | None:
-        """Reads a piece as a tree. What it leaves open, or None if it is made to be slow."""
-        piece = around + piece
+    def tree(self, start: int, piece: bytes, tags: int, around: bytes) -> tuple[str | None, int]:
+        """Reads a piece as a tree. What it leaves open, None if it is made to be slow; its work."""
+        if around:
+            piece = around + piece
         tree = LexborHTMLParser(piece, options=_WITHOUT_EVENTS)
         nodes = tree.tags("*")
-        if htmlguard.grown(tags, len(nodes)) or htmlguard.crowded(start, piece, nodes):
-            return None
-        left_open = _left_open(tree, piece)
+        attributes = htmlguard.attribute_work(start, piece, nodes)
+        if attributes is None or htmlguard.grown(tags, len(nodes)):
+            return None, 0
+        names = _open_names(tree)
+        left_open = _left_open(names, piece)
+        before = len(self.links) + self.found.links_dropped
         self.take(tree, nodes)
-        return left_open
+        links = len(self.links) + self.found.links_dropped - before
+        elements = max(tags, len(nodes))
+        work = elements + elements * len(names) // DEPTH_OF_A_TAG + LINK_WORK * links
+        return left_open, work + attributes
 
     def take(self, tree: LexborHTMLParser, nodes: list[LexborNode]) -> None:
         """Reads a tree, and takes it apart until only blocks and their text are left."""
@@ -289,15 +307,27 @@ class _Reader:
         text = piece.decode("utf-8", "replace")
         for before, name, closing, attributes in htmlguard.tokens(text, limit):
             if closing and name == "title":
-                self.title(_unescape(before))
+                self.title(self.unescape(before))
                 continue
             out.append(before)
             if name not in INLINE:
                 out.append(_BREAK)
             if not closing and name in _READ_TAGS:
                 values = htmlguard.attributes(attributes)
-                self.element(name, {key: _unescape(value) for key, value in values.items()})
-        self.text(_BREAK.join(map(str.strip, _unescape("".join(out)).split(_BREAK))))
+                self.element(name, {key: self.unescape(value) for key, value in values.items()})
+        self.text(_BREAK.join(map(str.strip, self.unescape("".join(out)).split(_BREAK))))
+
+    def unescape(self, text: str) -> str:
+        """Character references replaced, as many of them as the page has left."""
+        count = text.count("&")
+        if not count:
+            return text
+        rest = ""
+        if count > self.references:
+            rest = text.split("&", self.references)[-1]
+            text = text[: len(text) - len(rest)]
+        self.references -= min(count, self.references)
+        return _unescape(text) + rest
 
     def element(self, name: str, attributes: Attributes, node: LexborNode | None = None) -> None:
         """Anything that says something beside its text."""
@@ -379,14 +409,19 @@ def fold(text: str) -> str:
     return text.strip("\n")
 
 
-def _left_open(tree: LexborHTMLParser, piece: bytes) -> str:
-    """The element that the next piece goes on in, if it matters, or ''."""
+def _open_names(tree: LexborHTMLParser) -> list[str]:
+    """The elements that the end of a piece may be in, the outermost first."""
     names: list[str] = []
     body = tree.body
     node = body if body is not None and body.first_child is not None else tree.head
     while node is not None:
         names.append(node.tag or "")
         node = node.last_child
+    return names
+
+
+def _left_open(names: list[str], piece: bytes) -> str:
+    """The element that the next piece goes on in, if it matters, or ''."""
     inner = names[-2] if len(names) > 1 and names[-1] == "-text" else names[-1] if names else ""
     if inner == "-comment" and htmlguard.still_open(piece, htmlguard.COMMENT):
         return htmlguard.COMMENT

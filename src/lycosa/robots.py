@@ -15,7 +15,7 @@ import math
 import re
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from string import hexdigits
 from urllib.parse import unquote_to_bytes
 
@@ -23,7 +23,12 @@ from lycosa.urls import canonical
 
 AGENT_TOKEN = "lycosa"
 MAX_BYTES = 500 * 1024  # RFC 9309, 2.5: at least this much must be read
+# Rules for us in one file; who has more forbids us everything. The largest real files have some
+# thousand, and each rule holds the loop for 2 to 4 us when it is read and first asked (S3).
+MAX_RULES = 10_000
 MAX_SITEMAPS = 100
+_DELAY_LINES = 1_000  # Crawl-delay lines looked at
+_STEP = 65_536  # bytes looked through at a time
 _SITEMAP_TRIES = 1000  # a file of bad sitemap lines must not cost more than this many parses
 
 # Wildcard pieces that are kept: about 300 bytes each. Large files of real sites have some hundred.
@@ -42,6 +47,7 @@ _LINES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = b"uadcs"
+_RULES = (_DISALLOW, _ALLOW)
 
 _token = re.compile(rb"[A-Za-z_-]+").match
 _number = re.compile(rb"[0-9]*\.?[0-9]+").match
@@ -55,11 +61,18 @@ def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
     sitemaps: list[bytes] = []
     named = mine = common = False  # a group has our name; the current group is ours, is for '*'
     in_agents = False  # the last line that counts was a User-agent
+    delay_lines = 0
     product = _product(agent.encode())
-    for key, value in _LINES.findall(_readable(body)):
+    for key, value in _lines(_readable(body)):
         kind = key[0] | 0x20
         value = value.strip()
-        if kind == _AGENT:
+        if kind in _RULES:
+            in_agents = False
+            if mine or common:
+                group = ours if mine else everyone
+                if len(group) <= MAX_RULES:
+                    group.append((kind == _ALLOW, value))
+        elif kind == _AGENT:
             if not in_agents:
                 in_agents, mine, common = True, False, False
             mine = mine or (product != b"" and _product(value) == product)
@@ -67,19 +80,25 @@ def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
             named = named or mine
         elif kind == _SITEMAP:
             sitemaps.append(value)
-        elif kind == _DELAY:
+        else:
             # Not a rule of the RFC, but to those who write it, it is one: it ends the list of
             # agents, or the 'Disallow: /' of the next group would be taken for ours.
             in_agents = False
-            _note_delay(delays, mine, common, value)
-        else:
-            in_agents = False
-            if mine:
-                ours.append((kind == _ALLOW, value))
-            elif common:
-                everyone.append((kind == _ALLOW, value))
-    rules = _normal_rules(ours if named else everyone)
+            if (mine or common) and delay_lines < _DELAY_LINES:
+                delay_lines += 1
+                _note_delay(delays, mine, common, value)
+    lines = ours if named else everyone
+    rules = _normal_rules(lines) if len(lines) <= MAX_RULES else DISALLOW_ALL._rules
     return Rules(rules, delays.get(named), _absolute(sitemaps))
+
+
+def _lines(body: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The lines that mean something, found in steps: 50,000 of them at once need 10 MB."""
+    at = 0
+    while at < len(body):
+        end = body.find(b"\n", at + _STEP) + 1 or len(body)
+        yield from _LINES.findall(body[at:end])
+        at = end
 
 
 def _readable(body: bytes) -> bytes:
@@ -133,11 +152,12 @@ _PLAIN = _UNRESERVED + b":/?#[]@!&()+,;="
 _NORMAL = [bytes((n,)) if n in _UNRESERVED else b"%%%02X" % n for n in range(256)]
 
 _plain_target = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!&()+,;=]*").fullmatch
-_plain_pattern = re.compile(rb"[A-Za-z0-9\-._~:/?#\[\]@!&()+,;=*]*").fullmatch
+_plain_patterns = re.compile(rb"[A-Za-z0-9\-._~:/?#\[\]@!&()+,;=*\n]*").fullmatch
 # Runs of escapes and of octets to be escaped; a '%' that begins no escape stays on both sides.
 _RUN = rb"(?:%[0-9A-Fa-f]{2}|[^%" + re.escape(_PLAIN)
 _UNPLAIN = re.compile(_RUN + rb"])+")
-_UNPLAIN_IN_PATTERN = re.compile(_RUN + rb"*])+")
+# A '$' at the end of a pattern (of a line) stays as it is.
+_UNPLAIN_IN_PATTERN = re.compile(_RUN + rb"*\n$]|\$(?!$))+", re.MULTILINE)
 _SHORT_RUNS = {bytes((octet,)): _NORMAL[octet] for octet in range(256)} | {
     f"%{high}{low}".encode(): _NORMAL[int(high + low, 16)]
     for high in hexdigits
@@ -154,20 +174,19 @@ def _normal_target(target: str) -> str:
     return _UNPLAIN.sub(_normal_run, target.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
-def _normal_pattern(value: bytes) -> str:
-    if _plain_pattern(value):
-        return value.decode("ascii")
-    body, end = (value[:-1], "$") if value.endswith(b"$") else (value, "")
-    return _UNPLAIN_IN_PATTERN.sub(_normal_run, body).decode("ascii") + end
-
-
 def _normal_rules(lines: list[tuple[bool, bytes]]) -> tuple[Rule, ...]:
     """The rules that can match at all, each once: a pattern begins with '/' or '*'."""
-    return tuple(
-        dict.fromkeys(
-            (allow, _normal_pattern(value)) for allow, value in lines if value[:1] in (b"/", b"*")
-        )
-    )
+    distinct = [line for line in dict.fromkeys(lines) if line[1][:1] in (b"/", b"*")]
+    patterns = _normal_patterns([value for _, value in distinct])
+    return tuple(dict.fromkeys(zip([allow for allow, _ in distinct], patterns, strict=True)))
+
+
+def _normal_patterns(values: list[bytes]) -> list[str]:
+    """All patterns at once: no value holds a line end, and one long text is cheaper than many."""
+    text = b"\n".join(values)
+    if not _plain_patterns(text):
+        text = _UNPLAIN_IN_PATTERN.sub(_normal_run, text)
+    return text.decode("ascii").split("\n") if values else []
 
 
 class Rules:

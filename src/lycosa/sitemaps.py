@@ -10,14 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from lycosa import charset, htmlguard
 
 MAX_URLS = 50_000  # what the protocol allows in one file
+MAX_BYTES = 2 * 1024 * 1024  # of one file; what follows is not looked at (S3)
 MAX_URL = 4_000  # characters; longer ones are never crawled
 
 INDEX, URLSET, FEED, TEXT, HTML, UNKNOWN = "index", "urlset", "feed", "text", "html", ""
 
+_STEP = 65_536  # bytes looked at before asking whether that was enough
+_TAGS = 100_000  # '<' looked at in one file
 _HEAD = 4_096  # where the first element is looked for
 _ROOTS = {
     b"sitemapindex": INDEX,
@@ -33,13 +37,15 @@ _ROOT = re.compile(
 _CDATA = rb"\s*+(?:<!\[CDATA\[)?+\s*+"
 # Prefixed <loc> are the page's own if the prefix stands for sitemaps; images and videos are not.
 _LOC = re.compile(
-    rb"<(?!image:|video:|news:)(?:[\w-]{1,32}:)?loc\s*+>%s([^<>]{1,%d})" % (_CDATA, MAX_URL), re.I
+    rb"<(?!image:|video:|news:)(?:[\w-]{1,32}:)?loc\s*+>%s([^<>]{0,%d})" % (_CDATA, MAX_URL), re.I
 )
 _FEED_LINK = re.compile(
     rb"<(?:atom:)?link(?:\s*+>%s([^<>]{1,%d})|\s([^<>]*+)>)" % (_CDATA, MAX_URL), re.I
 )
 _LINE = re.compile(rb"^[ \t]*+(https?://[^\s<>]{1,%d})[ \t\r]*+$" % MAX_URL, re.I | re.M)
 _ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_SPARE_URLS = 2_000  # more of them are looked at than are wanted
+_MAX_ENTITIES = 8  # looked at in one URL, unless all are '&amp;'
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
@@ -53,15 +59,32 @@ class Sitemap:
 
 def parse(body: bytes, limit_urls: int = MAX_URLS) -> Sitemap:
     """The first distinct URLs of a sitemap of any kind, as they are written in it."""
-    body, _ = charset.to_utf8(body, "application/xml")
+    body, _ = charset.to_utf8(body[:MAX_BYTES], "application/xml")
     kind = _kind(body)
     found: dict[str, None] = {}
-    for url in _urls(body, kind):
+    # Some are there twice or are empty: but a file of nothing else is not read to its end.
+    urls = (url for part in _parts(body) for url in _urls(part, kind))
+    for url in islice(urls, limit_urls + _SPARE_URLS):
         if len(found) >= limit_urls:
             break
         if url:
             found[url] = None
     return Sitemap(kind, list(found))
+
+
+def _parts(body: bytes) -> Iterator[bytes]:
+    """The file in parts that end before an end tag or after a line, while its tags are not many."""
+    at = tags = 0
+    while at < len(body) and tags < _TAGS:
+        end = at + _STEP
+        if end < len(body):
+            cut = body.rfind(b"</", at + 1, end)
+            if cut < 0:
+                cut = body.rfind(b"\n", at, end) + 1
+            end = cut if cut > at else end
+        yield body[at:end]
+        tags += body.count(b"<", at, end)
+        at = end
 
 
 def _kind(body: bytes) -> str:
@@ -88,14 +111,18 @@ def _feed_urls(body: bytes) -> Iterator[str]:
         if link[1] is not None:
             yield _clean(link[1])
             continue
-        values = htmlguard.attributes(link[2].decode("utf-8", "replace"))
-        if values.get("rel", "alternate") == "alternate":
-            yield _clean(values.get("href", "").encode())
+        values = htmlguard.attributes(link[2][:MAX_URL].decode("utf-8", "replace"))
+        alternate = values.get("rel", "alternate") == "alternate"
+        yield _clean(values.get("href", "").encode()) if alternate else ""
 
 
 def _clean(raw: bytes) -> str:
     text = raw.decode("utf-8", "replace").strip().removesuffix("]]").rstrip()
-    return _ENTITY.sub(_character, text) if "&" in text else text
+    if "&" not in text:
+        return text
+    if text.count("&") == text.count("&amp;"):
+        return text.replace("&amp;", "&")
+    return _ENTITY.sub(_character, text, _MAX_ENTITIES)
 
 
 def _character(found: re.Match[str]) -> str:
