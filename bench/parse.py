@@ -224,7 +224,7 @@ def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
     }  # fmt: skip
     for name, unit in units.items():
         yield f"html, {name}", partial(parse.parse, _repeat(unit), "text/html")
-    reopened = b"<p>" + b"".join(b"<b %d>" % i for i in range(275)) + b"<p>x" * 280
+    reopened = b"<p>" + b"".join(b"<b %d>" % i for i in range(318)) + b"<p>x" * 320
     yield "html, formatting reopened", partial(parse.parse, _repeat(reopened), "text/html")
     for name, unit in {"lines": b"\n", "latin": b"h\xe9 w\xf6\n", "words": b"some words\n"}.items():
         yield f"text, {name}", partial(parse.parse, _repeat(unit), "text/plain")

@@ -16,11 +16,11 @@ from operator import attrgetter
 
 from selectolax.lexbor import LexborNode
 
-# The worst pieces found: 280 distinct formatting elements reopened by 280 paragraphs, 35 ms, and
+# The worst pieces found: 320 distinct formatting elements reopened by 320 paragraphs, 35 ms, and
 # more if they have many attributes each; 8,000 attributes on one tag, hidden among false tags,
 # 115 ms, until `attribute_work` has met one. After the first such piece a page has no more trees.
 PIECE_BYTES = 32_768
-PIECE_TAGS = 560  # '<' bytes, whether tags or not
+PIECE_TAGS = 640  # '<' bytes, whether tags or not
 
 MAX_ATTRIBUTES = 500  # of one tag
 GROWTH = 4  # elements per '<' beyond which a piece was made to reopen elements

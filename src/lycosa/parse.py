@@ -17,7 +17,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lycosa import charset, htmlguard
 
 PARSE_BYTES = 2 * 1024 * 1024  # of a page; links and text beyond are not looked at
-CHEAP_TAGS = 15_000  # read without a tree, after the rest turned out to be made to be slow
+CHEAP_TAGS = 8_000  # read without a tree, after the rest turned out to be made to be slow
 DEPTH_OF_A_TAG = 230  # elements around a tag that cost as much as the tag itself
 LINK_WORK = 2  # what a new link costs, in tags
 # Work on one page, in '<' of an ordinary one, about 0.5 us each; what comes after is not looked at.
