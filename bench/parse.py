@@ -226,6 +226,9 @@ def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
         yield f"html, {name}", partial(parse.parse, _repeat(unit), "text/html")
     reopened = b"<p>" + b"".join(b"<b %d>" % i for i in range(318)) + b"<p>x" * 320
     yield "html, formatting reopened", partial(parse.parse, _repeat(reopened), "text/html")
+    names = b" ".join(b"a%d" % i for i in range(120))
+    large = b"<p>" + b"".join(b"<b %d %s>" % (i, names) for i in range(55)) + b"<p>x" * 560
+    yield "html, the same, with attributes", partial(parse.parse, large, "text/html")
     for name, unit in {"lines": b"\n", "latin": b"h\xe9 w\xf6\n", "words": b"some words\n"}.items():
         yield f"text, {name}", partial(parse.parse, _repeat(unit), "text/plain")
     rules = {

@@ -105,7 +105,7 @@ def test_memory_and_loop_stay_within_bounds(crawl: Crawl) -> None:
         print({key: engine[key] for key in ("pages", "slow_pages", "page_max_ms", "rss_mb")})
     pages = sum(engine["pages"] for engine in engines)
     slow = sum(engine["slow_pages"] for engine in engines)
-    # No document needs 50 ms of CPU (`bench/parse.py`), but the engine's figures are wall time,
+    # None of these needs 50 ms of CPU (`bench/parse.py`), but the engine's figures are wall time,
     # and whoever else runs on this machine adds to them.
     assert slow <= max(6, pages / 1000)
     assert max(engine["page_max_ms"] for engine in engines) < 500
