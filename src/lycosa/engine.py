@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import select
 import signal
 import socket
@@ -41,6 +40,7 @@ from lycosa.frontier import Frontier, open_frontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
 from lycosa.mark import Mark
+from lycosa.memory import Memory
 from lycosa.metrics import Stats
 from lycosa.patience import Patience
 from lycosa.poller import Poller, Ready
@@ -469,17 +469,6 @@ class Engine:
             self.workers = min(self.full_workers, self.workers + max(1, self.full_workers // 100))
             self.core.scheduler.workers = self.workers
             self.core.stats.short_of_files = self.workers < self.full_workers
-
-
-class Memory:
-    """This process's memory. Its file stays open: there may be no more files when it matters."""
-
-    def __init__(self) -> None:
-        self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-
-    def rss_mb(self) -> float:
-        pages = int(os.pread(self._fd, 256, 0).split()[1])
-        return pages * resource.getpagesize() / 1e6
 
 
 def main() -> int:

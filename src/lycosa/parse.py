@@ -1,20 +1,31 @@
 """Turns the body of a page into links, text and what its author asks of crawlers. Pure.
 
 Owns which elements are links, which text a reader would see, and the bounds on the work one
-page may cause. HTML goes to lexbor in pieces that `htmlguard` cuts; a page that is not safe
-goes on as a flat run of tags. Links come out raw: resolving them and judging them is for
-`urls` and `scope`. Knows no network and no store.
+page may cause. HTML is read in one pass by the compiled `_scan`. Where that could not be built it
+goes to lexbor in pieces that `htmlguard` cuts, and a page that is not safe goes on as a flat run
+of tags: eight times the cost. Links come out raw: resolving them and judging them is for `urls`
+and `scope`. Knows no network and no store.
 """
 
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from html.entities import html5
 from operator import attrgetter
+from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lycosa import charset, htmlguard
+
+Scan = Callable[[bytes, dict[str, str], int, int], tuple[str, list[Any], int]]
+scan: Scan | None
+try:
+    from lycosa._scan import scan
+except ImportError:
+    scan = None
 
 PARSE_BYTES = 2 * 1024 * 1024  # of a page; links and text beyond are not looked at
 CHEAP_TAGS = 8_000  # read without a tree, after the rest turned out to be made to be slow
@@ -25,6 +36,7 @@ LINK_WORK = 2  # what a new link costs, in tags
 PARSE_WORK = 48_000
 PARSE_TEXT_BYTES = 1024 * 1024  # of a page that is not HTML
 MAX_LINKS = 4_000  # about 10 us each if they need the full URL parser
+MAX_NOTES = 3 * MAX_LINKS  # links and other tags that say something: many are there twice
 MAX_TEXT = 1_000_000  # characters
 MAX_TITLE = 1_000  # characters
 MAX_REFERENCES = 10_000  # '&' looked at where there is no tree: each costs a microsecond
@@ -200,6 +212,10 @@ def parse_html(
 ) -> Parsed:
     """Links, text and wishes of an HTML page, in bounded time whatever its author intended."""
     page, name = charset.to_utf8(body[:PARSE_BYTES], content_type)
+    if scan is not None:
+        reader = _Reader(obey_nofollow, max_links, max_text)
+        reader.notes(*scan(page, html5, MAX_NOTES, 4 * max_text))
+        return reader.result(name)
     # React puts empty comments between texts that belong together, and many of them: to look
     # for one in the whole of every page would cost more than it gains.
     middle = len(page) // 2
@@ -208,6 +224,11 @@ def parse_html(
     reader = _Reader(obey_nofollow, max_links, max_text)
     reader.read(page)
     return reader.result(name)
+
+
+def compiled() -> bool:
+    """Whether pages are read in one pass."""
+    return scan is not None
 
 
 class _Reader:
@@ -231,6 +252,20 @@ class _Reader:
         found.text = "\n".join(self.texts)[: self.max_text]
         found.links = [] if self.obey and found.nofollow else list(self.links)
         return found
+
+    def notes(self, text: str, items: list[Any], dropped: int) -> None:
+        """Takes what one pass found: hrefs, (href, rel), (name, attributes), (None, title)."""
+        for item in items:
+            if type(item) is str:
+                self.link(item)
+            elif item[0] is None:
+                self.title(item[1])
+            elif type(item[1]) is str:
+                self.link(*item)
+            else:
+                self.element(*item)
+        self.texts.append(text)
+        self.found.links_dropped += dropped
 
     def read(self, page: bytes) -> None:
         """Goes through the page in pieces, as trees while that is safe."""

@@ -13,10 +13,10 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 LAYERS = {
     "words": "__init__ errors records clock",
     "pure": "addresses options config urls scope seeds robots politeness retry scheduler parse"
-    " sitemaps decode dedup metrics charset htmlguard visit",
+    " sitemaps decode dedup metrics charset htmlguard _scan visit",
     "edges": "archive frontier dns fetch transfer poller log view sandbox",
     "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
-    " worker node",
+    " memory worker node",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

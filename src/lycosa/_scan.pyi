@@ -1,0 +1,5 @@
+from typing import Any
+
+def scan(
+    page: bytes, names: dict[str, str], max_items: int, max_text: int
+) -> tuple[str, list[Any], int]: ...

@@ -1,0 +1,151 @@
+"""The compiled reader: what is a tag and what is text, whatever the bytes are."""
+
+from __future__ import annotations
+
+import html
+import random
+import time
+from html.entities import html5
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lycosa import parse
+from lycosa.parse import parse_html
+
+scan = pytest.importorskip("lycosa._scan", reason="no C compiler when lycosa was installed").scan
+
+
+def read(page: str | bytes, items: int = 1000, text: int = 1 << 20) -> tuple[str, list[object]]:
+    data = page if isinstance(page, bytes) else page.encode()
+    found, notes, _ = scan(data, html5, items, text)
+    return found, notes
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "notes"),
+    [
+        ("", "", []),
+        ("<", "<", []),
+        ("</", "</", []),
+        ("a<", "a<", []),
+        ("a</>b", "ab", []),
+        ("a<1>b", "a<1>b", []),
+        ("a<!doctype x>b<?php 1 ?>c</ x>d", "abcd", []),
+        ("a<!--b--!>c<!-->d<!--->e<!--f-- >g", "acde", []),
+        ("a<!-- b", "a", []),
+        ("x<a href=/a", "x", []),  # the page ends in a tag
+        ("<a href='/a>x", "", []),
+        ("<a href=/a>x", "x", ["/a"]),
+        ("<A HREF = '/a' Rel=Me>x", "x", [("/a", "Me")]),
+        ("<a title='>' href=\"/a\">x", "x", ["/a"]),
+        ("<a data-x='a href=/no' href=/a href=/b>", "", ["/a"]),
+        ("<a\nhref\n=\n/a\n>", "", ["/a"]),
+        ("<a href=/a/>", "", ["/a/"]),
+        ("<a/href=/a>", "", ["/a"]),
+        ("<a href>", "", []),
+        ("<a href=>x", "x", []),
+        ("<a href=#x>", "", []),
+        ("<a href='?a=1&copy=2&amp;b=3&lt'>", "", ["?a=1&copy=2&b=3<"]),
+        ("<abc href=/no><ahref=/no>", "", []),
+        ("<base href=/b><base href=/c>", "", [("base", {"href": "/b"}), ("base", {"href": "/c"})]),
+        ("<meta name=a name=b CONTENT='x y'>", "", [("meta", {"name": "a", "content": "x y"})]),
+        ("<title>a &amp; <b>b</title>c", "c", [(None, "a & <b>b")]),
+        ("<script>'</scriptx>' </script >a", "a", []),
+        ("<script>if (a<b) '<a href=/no>'", "", []),
+        ("<textarea><a href=/no></textarea>a", "a", []),
+        ("<iframe src=/f><p>no</iframe>a", "a", [("iframe", {"src": "/f"})]),
+        ("a<svg><title>no</title><a href=/s>no</a></svg>b", "ab", ["/s"]),
+        ("a<svg/>b<svg />c", "abc", []),
+        ("a<object>1<object>2</object>3</object>b", "ab", []),
+        ("a<select>b", "ab", []),  # never closed: it would hide the page
+        ("<template><a href=/no>no</a><title>no</title></template>a", "a", []),
+        ("a</p>b<br/>c<custom-tag>d", "a\nb\nc\nd", []),
+        ("<b>a </b> b", "a b", []),
+        ("<p> a \n\t b </p>", "a b", []),
+        ("a\0b", "ab", []),
+        ("a\xa0\xa0b\xa9", "a b\xa9", []),
+        ("&amp;lt; &#60;&#x3C;&lt &ltx &notit; &notin; &nbsp; &bogus; & &#; &#x;", None, []),
+        ("&#0;&#xD800;&#x110000;&#99999999999;&#128;&#1;", "\ufffd\ufffd\ufffd\ufffd\u20ac", []),
+    ],
+)
+def test_pages(page: str, text: str | None, notes: list[object]) -> None:
+    found = read(page)
+    assert found == (" ".join(html.unescape(page).split()) if text is None else text, notes)
+
+
+def test_bytes_that_are_no_text() -> None:
+    assert read(b"<p>\xff\xfea<a href=/\xe9>") == ("\ufffd\ufffda", ["/\ufffd"])
+
+
+def test_limits() -> None:
+    text, notes, dropped = scan(b"<a href=/a>word </a>" * 50, html5, 20, 100)
+    assert (len(notes), dropped) == (20, 30)
+    assert text.startswith("word word") and len(text) < 110
+
+
+LEAVES = (
+    "text ", "more", " ", "\n", "&amp;", "&eacute;", "&#65;", "<br>", "é", "5 < 6", "&nbsp;",
+    "<script>if (a<b) c('<p>');</script>", "<style>a{}</style>", "<img alt='a > b' src=x>",
+    "<svg><path d='m'/></svg>", "<hr>", "<select><option>no</select>",
+)  # fmt: skip
+BLOCKS = ("<p>", "<div class='x y'>", "<h2>", "<ul><li>", "<section id=1>", "<table><tr><td>")
+INLINES = ("<b>", "<a href='/x%d'>", '<span class="a b">', "<em>", "<a rel=nofollow href=/n%d>")
+
+
+ANY = (*LEAVES, *BLOCKS, *INLINES, "</b>", "</p>", "<!--", "-->", "<title>", "</title>", "<svg>")
+
+
+def grown(chance: random.Random, depth: int, inline: bool) -> str:
+    """Markup in order: everything is closed, and no block is in an inline element."""
+    parts = []
+    for n in range(chance.randrange(6)):
+        kind = chance.random()
+        if depth == 0 or kind < 0.4:
+            parts.append(chance.choice(LEAVES[:7] if inline else LEAVES))
+            continue
+        inner = inline or kind < 0.7
+        opened = chance.choice(INLINES if inner else BLOCKS)
+        names = [part.split()[0].strip("<>") for part in opened.split("><")]
+        closed = "".join(f"</{name}>" for name in reversed(names))
+        within = grown(chance, depth - 1, inner or opened in ("<p>", "<h2>"))
+        if inline and opened.startswith("<a"):
+            continue  # no link in a link
+        parts.append(opened.replace("%d", f"{depth}{n}") + within + closed)
+    return "".join(parts)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_both_ways_say_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = grown(random.Random(seed), 5, False)
+    page = f"<html lang=en><title>t</title><body>{content}</body></html>".encode()
+    quick = parse_html(page, "text/html; charset=utf-8")
+    monkeypatch.setattr(parse, "scan", None)
+    assert quick == parse_html(page, "text/html; charset=utf-8")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(ANY), st.binary(max_size=6), st.text("<>/='\"&;a# -!"))))
+def test_any_bytes(parts: list[str | bytes]) -> None:
+    page = b"".join(p if isinstance(p, bytes) else p.encode() for p in parts)
+    text, notes = read(page)
+    assert len(text) <= len(page)
+    for note in notes:
+        assert isinstance(note, str | tuple)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<", "<a ", "<a href='", "<a b=\"", "<!--", "<!-", "&", "&a", "&#1", "&nbsp;", "<svg>",
+        "<p>", "</", "<script>", "<title>", "<select>", "<b><p>", "=",
+        "<a =", "<x y='z'", "\xc2", "</svg",
+        "<svg></svg>", "<object><svg>", "<font a=1 b=2><p>", "<meta a=b c=d>", "<title></title>",
+    ],
+)  # fmt: skip
+def test_time_is_linear(unit: str) -> None:
+    page = unit.encode() * (2_000_000 // len(unit))
+    start = time.thread_time()
+    read(page, parse.MAX_NOTES, 4 << 20)
+    assert time.thread_time() - start < 0.15  # at most 0.03 s when measured alone
