@@ -53,6 +53,7 @@ def cases(args: argparse.Namespace) -> list[Job]:
     if not named and not args.all:
         large = Job(https=True, size=240_000, links=LINKS[240])
         found += [replace(large, store=store) for store in stores]
+    found = [replace(j, site_pages=args.site_pages if j.per_host == 1 else 0) for j in found]
     found.sort(key=lambda job: (job.store != "sqlite", job.size))
     common = {"workers": args.workers, "engines": args.engines, "servers": args.servers}
     return [replace(job, pages=args.pages, delay=args.delay, **common) for job in found]
@@ -66,6 +67,9 @@ def measure(args: argparse.Namespace, jobs: list[Job]) -> None:
     """All cases in turn, again and again: what slows the machine for a while slows all of them."""
     costs: dict[Job, list[Cost]] = {job: [] for job in jobs}
     starts: dict[Job, list[Cost]] = {job: [] for job in jobs}
+    told = {(job.links, job.per_host, job.distinct_links()) for job in jobs}
+    for links, per_host, distinct in sorted(told):
+        print(f"{links} links a page, {per_host} page(s) a host: {distinct} different ones")
     with postgres.started(any(job.store == "postgres" for job in jobs)) as server:
         for _ in range(args.repeats):
             for job in jobs:
@@ -164,6 +168,7 @@ def main() -> None:
     parser.add_argument("--scheme", default="", help="http,https")
     parser.add_argument("--size", default="", help="KB of HTML: 80,240")
     parser.add_argument("--per-host", default="", help="pages a host: 1,20")
+    parser.add_argument("--site-pages", type=int, default=1000, help="of hosts visited once")
     parser.add_argument("--keep", default="", help="text,warc")
     parser.add_argument("--store", default="", help="sqlite,postgres")
     parser.add_argument("--pages", type=int, default=10_000)

@@ -254,7 +254,7 @@ def main() -> None:
     for https in (False, True):
         compare(
             Job(https=https, size=args.size * 1000, links=args.links, pages=args.pages,
-                workers=args.workers), args)  # fmt: skip
+                workers=args.workers, site_pages=1000), args)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -22,8 +23,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from kit.postgres import Server
+from lycosa.simweb.pages import Pages
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from lycosa.simweb.world import World
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Job:
     size: int = 80_000  # bytes of HTML, the mean
     links: int = 60
     pages: int = 10_000
-    per_host: int = 1
+    per_host: int = 1  # pages fetched of each host
+    site_pages: int = 0  # pages that each host has; 0: as many as are fetched
     warc: bool = False
     store: str = "sqlite"  # or 'postgres'
     workers: int = 400
@@ -51,10 +55,25 @@ class Job:
         return f"{scheme:5} {self.size // 1000:3} KB  {hosts:15} {kept}  {self.store}"
 
     @property
+    def limits(self) -> tuple[str, ...]:
+        """What ends the crawl where hosts have more pages than are fetched. Long before a host's
+        second turn: its links are queued, as in any broad crawl."""
+        return ("--max-pages", str(self.pages), "--delay", "600") if self.site_pages else ()
+
+    def distinct_links(self) -> int:
+        """Different links of a home page."""
+        world = World(self.world)
+        place = world.place(world.seeds()[0])
+        assert place is not None
+        hrefs = re.findall(b'<a href="([^"]*)"', Pages(world).own_part(place, 0))
+        return len(set(hrefs))
+
+    @property
     def world(self) -> WorldSpec:
         return WorldSpec(
-            seed=1, domains=max(1, self.pages // self.per_host), pages=self.per_host,
-            page_bytes=self.size, links=self.links, https=float(self.https), out_links=0.0,
+            seed=1, domains=max(1, self.pages // self.per_host),
+            pages=self.site_pages or self.per_host, page_bytes=self.size, links=self.links,
+            https=float(self.https), out_links=0.1 if self.site_pages else 0.0,
             plain=True, slow=float(self.slow_seconds > 0), slow_seconds=self.slow_seconds,
         )  # fmt: skip
 
@@ -137,7 +156,7 @@ def command(job: Job, web: SimWeb, root: Path, store: str, *more: str) -> list[s
     ]  # fmt: skip
     if job.warc:
         words.append("--warc")
-    return [sys.executable, "-m", "lycosa", *map(str, words), *more]
+    return [sys.executable, "-m", "lycosa", *map(str, words), *job.limits, *more]
 
 
 def status(root: Path, store: str) -> dict[str, object]:
