@@ -150,7 +150,7 @@ def memory(args: argparse.Namespace) -> None:
         most: list[int] = [0]
 
         def watch(process: subprocess.Popen[bytes], root: Path, most: list[int] = most) -> None:
-            while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            while runs.alive(process):
                 engines = runs.status(root, "sqlite").get("engines", [])
                 most[0] = max(most[0], sum(int(each.get("in_flight", 0)) for each in engines))
                 time.sleep(0.5)

@@ -132,6 +132,11 @@ def tree_cpu(pid: int) -> float:
     return own + sum(tree_cpu(int(child)) for child in children)
 
 
+def alive(process: subprocess.Popen[bytes]) -> bool:
+    """Whether it runs; if not, it still waits to be collected with its account."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
 def children_of(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
