@@ -19,6 +19,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -125,7 +126,11 @@ def _spy(process: subprocess.Popen[bytes], raw: Path, rate: int) -> None:
     while not (engines := runs.children_of(process.pid)):
         time.sleep(0.02)
     words = ["--native", "--threads", "-r", rate, "-f", "raw", "-o", raw, "-p", engines[0]]
-    spy = [shutil.which("py-spy") or "py-spy", "record", *map(str, words)]
+    beside = str(Path(sys.executable).parent)  # of an environment that is not activated
+    found = shutil.which("py-spy", path=os.pathsep.join((beside, os.environ["PATH"])))
+    if not found:
+        raise SystemExit("py-spy is not installed")
+    spy = [found, "record", *map(str, words)]
     subprocess.run(spy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
 

@@ -279,8 +279,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     if args.quick:
-        args.pages, args.hosts, args.in_flight, args.known = 60, 20, [20], [20, 2000]
-        args.minutes, args.minute, args.delay, args.repeats, args.size = 2, 2.0, 0.5, 1, 20
+        args.pages, args.hosts, args.in_flight, args.known = 60, 20, [20], [2000]
+        args.minutes, args.minute, args.delay, args.repeats, args.size = 1, 3.0, 0.5, 1, 20
     runs.raise_file_limit()
     print(f"load {os.getloadavg()[0]:.1f}; TLS verification: off (default)")
     todo = {"engines": engines, "flight": flight, "domains": domains, "time": over_time,
