@@ -151,7 +151,7 @@ def memory(args: argparse.Namespace) -> None:
     print("memory of an engine, hosts that hold every answer for " + f"{SLOW_SECONDS:g} s")
     for https, workers in itertools.product((False, True), args.in_flight):
         job = Job(https=https, pages=int(workers * 2.2), workers=workers, servers=args.servers,
-                  slow_seconds=SLOW_SECONDS)  # fmt: skip
+                  slow_seconds=SLOW_SECONDS, site_pages=args.site_pages)  # fmt: skip
         most: list[int] = [0]
 
         def watch(process: subprocess.Popen[bytes], root: Path, most: list[int] = most) -> None:

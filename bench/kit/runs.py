@@ -119,6 +119,7 @@ def turn(path: Path | None) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+    time.sleep(0.3)  # who waits for it gets it before we take it again
 
 
 def tree_cpu(pid: int) -> float:
