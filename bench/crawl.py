@@ -78,7 +78,11 @@ def measure(args: argparse.Namespace, jobs: list[Job]) -> None:
                 with runs.turn(args.lock):
                     starts[job].append(runs.run(replace(job, pages=1, per_host=1), used))
                     costs[job].append(runs.run(job, used))
-        trips = {job: _trips(job, server) for job in jobs if server and job.store == "postgres"}
+        trips = {
+            job: _trips(job, server, args.lock)
+            for job in jobs
+            if server and job.store == "postgres"
+        }
     print(HEADER)
     for job in jobs:
         show(job, runs.median(costs[job]), runs.median(starts[job]), trips.get(job))
@@ -97,11 +101,12 @@ def show(job: Job, cost: Cost, start: Cost, trips: float | None) -> None:
     )
 
 
-def _trips(job: Job, server: postgres.Server) -> float:
+def _trips(job: Job, server: postgres.Server, lock: Path | None) -> float:
     """Round trips to the server per page, in a run of its own: the relay costs time."""
     relay = postgres.Relay(server)
     job = replace(job, pages=min(job.pages, 5000))
-    cost = runs.run(job, server, store=relay.through(server.database()))
+    with runs.turn(lock):
+        cost = runs.run(job, server, store=relay.through(server.database()))
     return relay.trips / cost.pages
 
 
