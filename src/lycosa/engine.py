@@ -371,7 +371,6 @@ class Engine:
             self._store_failed(reply.error, now)
             return
         self.core.absorb(reply, now)
-        self.core.stats.exchanges += 1
         self.core.stats.store_lag_s = now - self._commit_began
         self._patience.over()
         if self._closing:
