@@ -1,109 +1,210 @@
 """CPU per page of the real program: supervisor and engines, on a simulated web whose cost is not
 counted.
 
-    python bench/crawl.py                   # http and https, 80 KB, a new host for each page
-    python bench/crawl.py --per-host 20 --size 240000 --links 100 --warc
-    python bench/crawl.py --quick           # a few seconds, figures mean nothing
+    python bench/crawl.py                 # the three budgets, on both stores, medians of 5 runs
+    python bench/crawl.py --all           # every scheme, size, host mix, archive and store
+    python bench/crawl.py --scheme https --size 80 --store sqlite --per-host 1,20 --keep text,warc
+    python bench/crawl.py --profile       # the split by part, from a sampling profile (py-spy)
+    python bench/crawl.py --memory        # 1,000 and 5,000 really in flight, on slow hosts
+    python bench/crawl.py --quick         # a few seconds, figures mean nothing
 
-Beside each run a fixed reference loop is timed, since a shared machine's speed varies.
+Beside each run a fixed reference loop is timed, since a shared machine's speed varies. Start-up is
+inside 'us/page'; a crawl of one page is measured too and 'steady' has its cost taken off.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import os
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from lycosa.simweb.serve import SimWeb
-from lycosa.simweb.spec import WorldSpec
+from kit import postgres, runs, split
+from kit.runs import Cost, Job
+
+LINKS = {80: 60, 240: 100}
+BUDGETS = {(False, 80_000): 2000, (True, 80_000): 3000, (True, 240_000): 4000}  # us
+SLOW_SECONDS = 15.0  # below the limit for the first byte
+HEADER = (
+    f"{'':44} us/page  steady  pages/s     MB  TCP   TLS  trips/page"
+    "  server us  web us  ref ms  load"
+)
 
 
-def reference_ms() -> float:
-    """CPU of a fixed piece of work."""
-    begin = time.process_time()
-    total = 0
-    for number in range(1_000_000):
-        total += number & 7
-    return (time.process_time() - begin) * 1000
-
-
-def run(args: argparse.Namespace, https: bool) -> dict[str, float]:
-    """One crawl to its end."""
-    spec = WorldSpec(
-        seed=1, domains=args.hosts, pages=args.per_host, page_bytes=args.size, links=args.links,
-        https=1.0 if https else 0.0, out_links=0.0, plain=True,
-    )  # fmt: skip
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        with SimWeb(spec, root / "log", processes=args.servers) as web:
-            scheme = "https" if https else "http"
-            seeds = "".join(f"{scheme}://{site}/\n" for site in web.seeds())
-            (root / "seeds.txt").write_text(seeds)
-            return measure(args, root, web)
-
-
-def measure(args: argparse.Namespace, root: Path, web: SimWeb) -> dict[str, float]:
-    words = [
-        "crawl", root / "seeds.txt", "--email", "bench@lycosa.example", "--data-dir", root / "data",
-        "--delay", args.delay, "--ip-delay", 0, "--engines", args.engines, "--no-view",
-        "--max-workers", args.workers, "--allow-private-addresses",
-        "--nameserver", web.nameserver, "--port-map", web.port_map, "--log-level", "warning",
+def cases(args: argparse.Namespace) -> list[Job]:
+    """The combinations asked for; by default those with a budget."""
+    named = any((args.scheme, args.size, args.per_host, args.keep))
+    schemes = _words(args.scheme, "http,https")
+    sizes = [int(word) for word in _words(args.size, "80,240" if args.all else "80")]
+    hosts = [int(word) for word in _words(args.per_host, "1,20" if args.all else "1")]
+    kept = _words(args.keep, "text,warc" if args.all else "text")
+    stores = _words(args.store, "sqlite,postgres")
+    found = [
+        Job(https=scheme == "https", size=size * 1000, links=LINKS.get(size, 60), per_host=hosts,
+            warc=keep == "warc", store=store)
+        for store, size, hosts, keep, scheme in itertools.product(
+            stores, sizes, hosts, kept, schemes)
     ]  # fmt: skip
-    if args.warc:
-        words.append("--warc")
-    command = [sys.executable, "-m", "lycosa", *map(str, words)]
-    begin = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.monotonic() - begin
-    assert process.returncode == 0, "the crawl failed"
-    told = subprocess.run(
-        [sys.executable, "-m", "lycosa", "status", "--data-dir", root / "data", "--json"],
-        capture_output=True, check=True,
-    )  # fmt: skip
-    found = json.loads(told.stdout)
-    return {
-        "pages": found["pages"],
-        "cpu_us": (usage.ru_utime + usage.ru_stime) * 1e6 / found["pages"],
-        "pages_s": found["pages"] / seconds,
-        "rss_mb": max(engine["rss_mb"] for engine in found["engines"]),
-        "reference_ms": reference_ms(),
-    }
+    if not named and not args.all:
+        large = Job(https=True, size=240_000, links=LINKS[240])
+        found += [replace(large, store=store) for store in stores]
+    found = [replace(j, site_pages=args.site_pages if j.per_host == 1 else 0) for j in found]
+    found.sort(key=lambda job: (job.store != "sqlite", job.size))
+    common = {"workers": args.workers, "engines": args.engines, "servers": args.servers}
+    return [replace(job, pages=args.pages, delay=args.delay, **common) for job in found]
+
+
+def _words(given: str, default: str) -> list[str]:
+    return (given or default).split(",")
+
+
+def measure(args: argparse.Namespace, jobs: list[Job]) -> None:
+    """All cases in turn, again and again: what slows the machine for a while slows all of them."""
+    costs: dict[Job, list[Cost]] = {job: [] for job in jobs}
+    starts: dict[Job, list[Cost]] = {job: [] for job in jobs}
+    told = {(job.links, job.per_host, job.distinct_links()) for job in jobs}
+    for links, per_host, distinct in sorted(told):
+        print(f"{links} links a page, {per_host} page(s) a host: {distinct} different ones")
+    with postgres.started(any(job.store == "postgres" for job in jobs)) as server:
+        for _ in range(args.repeats):
+            for job in jobs:
+                used = server if job.store == "postgres" else None
+                with runs.turn(args.lock):
+                    starts[job].append(runs.run(replace(job, pages=1, per_host=1), used))
+                    costs[job].append(runs.run(job, used))
+        trips = {
+            job: _trips(job, server, args.lock)
+            for job in jobs
+            if server and job.store == "postgres"
+        }
+    print(HEADER)
+    for job in jobs:
+        show(job, runs.median(costs[job]), runs.median(starts[job]), trips.get(job))
+    begin = runs.median([cost for each in starts.values() for cost in each])
+    print(f"start-up and end, measured by a crawl of one page: {begin.cpu_us / 1000:.0f} ms of CPU")
+
+
+def show(job: Job, cost: Cost, start: Cost, trips: float | None) -> None:
+    steady = cost.cpu_us - start.cpu_us / cost.pages
+    budget = BUDGETS.get((job.https, job.size)) if job.per_host == 1 and not job.warc else None
+    met = "" if budget is None else f"  budget {budget}: {'met' if cost.cpu_us <= budget else 'NO'}"
+    print(
+        f"{job.name:44} {cost.cpu_us:7.0f} {steady:7.0f} {cost.pages_s:8.0f} {cost.rss_mb:6.0f}"
+        f" {cost.tcp:5.2f} {cost.tls:5.2f} {cost.exchanges if trips is None else trips:10.4f}"
+        f" {cost.server_us:10.0f} {cost.web_us:7.0f} {cost.reference_ms:7.0f} {cost.load:5.1f}{met}"
+    )
+
+
+def _trips(job: Job, server: postgres.Server, lock: Path | None) -> float:
+    """Round trips to the server per page, in a run of its own: the relay costs time."""
+    relay = postgres.Relay(server)
+    job = replace(job, pages=min(job.pages, 5000))
+    with runs.turn(lock):
+        cost = runs.run(job, server, store=relay.through(server.database()))
+    return relay.trips / cost.pages
+
+
+def profile(args: argparse.Namespace, jobs: list[Job]) -> None:
+    """The split by part: samples of the engine in a run of its own, scaled to a run without."""
+    with postgres.started(any(job.store == "postgres" for job in jobs)) as server:
+        for job in jobs:
+            used = server if job.store == "postgres" else None
+            with runs.turn(args.lock):
+                start = runs.run(replace(job, pages=1, per_host=1), used)
+                cost = runs.run(job, used)
+            with runs.turn(args.lock), tempfile.TemporaryDirectory() as folder:
+                raw = Path(folder) / "stacks.txt"
+                runs.run(job, used, watch=lambda process, _, raw=raw: _spy(process, raw, args.rate))
+                found = split.read(raw.open())
+            steady = cost.cpu_us - start.cpu_us / cost.pages
+            show_split(job, found, steady, args.top)
+
+
+def _spy(process: subprocess.Popen[bytes], raw: Path, rate: int) -> None:
+    """Samples the first engine until it ends."""
+    while not (engines := runs.children_of(process.pid)):
+        time.sleep(0.02)
+    words = ["--native", "--threads", "-r", rate, "-f", "raw", "-o", raw, "-p", engines[0]]
+    beside = str(Path(sys.executable).parent)  # of an environment that is not activated
+    found = shutil.which("py-spy", path=os.pathsep.join((beside, os.environ["PATH"])))
+    if not found:
+        raise SystemExit("py-spy is not installed")
+    spy = [found, "record", *map(str, words)]
+    subprocess.run(spy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+
+def show_split(job: Job, found: split.Split, cpu_us: float, top: int) -> None:
+    print(f"\n{job.name}: {cpu_us:.0f} us/page, {found.total} samples")
+    scale = cpu_us / max(1, found.total)
+    for part in split.PARTS:
+        print(f"  {part:10} {found.parts[part] * scale:7.0f} us")
+    for title, counts in (("alone", found.alone), ("with what they call", found.below)):
+        print(f"  heaviest functions, {title}:")
+        for name, count in counts.most_common(top):
+            print(f"    {count * scale:7.0f} us  {name}")
+
+
+def memory(args: argparse.Namespace) -> None:
+    """Peak memory with that many fetches really in flight."""
+    runs.raise_file_limit()
+    print("memory of an engine, hosts that hold every answer for " + f"{SLOW_SECONDS:g} s")
+    for https, workers in itertools.product((False, True), args.in_flight):
+        job = Job(https=https, pages=int(workers * 2.2), workers=workers, servers=args.servers,
+                  slow_seconds=SLOW_SECONDS, site_pages=args.site_pages)  # fmt: skip
+        most: list[int] = [0]
+
+        def watch(process: subprocess.Popen[bytes], root: Path, most: list[int] = most) -> None:
+            while runs.alive(process):
+                engines = runs.status(root, "sqlite").get("engines", [])
+                most[0] = max(most[0], sum(int(each.get("in_flight", 0)) for each in engines))
+                time.sleep(0.5)
+
+        with runs.turn(args.lock):
+            cost = runs.run(job, more=("--max-duration", "100"), watch=watch)
+        scheme = "https" if https else "http"
+        print(f"{scheme:5} {most[0]:5} of {workers:5} in flight  {cost.rss_mb:6.0f} MB peak"
+              f"  {cost.cpu_us:6.0f} us/page")  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--hosts", type=int, default=4000)
-    parser.add_argument("--per-host", type=int, default=1, help="pages per host")
-    parser.add_argument("--size", type=int, default=80_000, help="bytes of HTML")
-    parser.add_argument("--links", type=int, default=60)
+    parser.add_argument("--all", action="store_true", help="every combination")
+    parser.add_argument("--scheme", default="", help="http,https")
+    parser.add_argument("--size", default="", help="KB of HTML: 80,240")
+    parser.add_argument("--per-host", default="", help="pages a host: 1,20")
+    parser.add_argument("--site-pages", type=int, default=1000, help="of hosts visited once")
+    parser.add_argument("--keep", default="", help="text,warc")
+    parser.add_argument("--store", default="", help="sqlite,postgres")
+    parser.add_argument("--pages", type=int, default=10_000)
     parser.add_argument("--delay", type=float, default=0.2)
     parser.add_argument("--workers", type=int, default=400)
     parser.add_argument("--engines", type=int, default=1)
-    parser.add_argument("--servers", type=int, default=1)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--warc", action="store_true")
+    parser.add_argument("--servers", type=int, default=1, help="processes of the simulated web")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--rate", type=int, default=100, help="samples a second")
+    parser.add_argument("--top", type=int, default=25, help="functions named in a profile")
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--in-flight", type=int, nargs="+", default=[1000, 5000])
+    parser.add_argument("--lock", type=Path, help="a file that is locked during each run")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     if args.quick:
-        args.hosts, args.repeats, args.size = 30, 1, 20_000
-    print(f"{args.hosts} hosts x {args.per_host} pages of {args.size} bytes, {args.links} links")
-    print(f"load {os.getloadavg()[0]:.1f}, {args.engines} engine(s), TLS not verified")
-    for https in (False, True):
-        runs = [run(args, https) for _ in range(args.repeats)]
-        middle = {key: statistics.median(each[key] for each in runs) for key in runs[0]}
-        print(
-            f"{'https' if https else 'http '}  {middle['cpu_us']:7.0f} us CPU/page"
-            f"  {middle['pages_s']:6.0f} pages/s  {middle['rss_mb']:5.0f} MB"
-            f"  reference {middle['reference_ms']:.0f} ms  ({middle['pages']:.0f} pages)"
-        )
+        args.pages, args.repeats, args.scheme = 30, 1, args.scheme or "https"
+    print(f"{args.pages} pages, {args.engines} engine(s), {args.workers} in flight at most")
+    print(f"TLS verification: off (default); load {os.getloadavg()[0]:.1f}")
+    if args.memory:
+        memory(args)
+    elif args.profile:
+        profile(args, cases(args))
+    else:
+        measure(args, cases(args))
 
 
 if __name__ == "__main__":

@@ -324,6 +324,7 @@ class Core:
 
     def absorb(self, reply: Reply, now: float) -> None:
         """What the store answered."""
+        self.stats.exchanges += 1
         committed = reply.committed
         if committed is None:
             return

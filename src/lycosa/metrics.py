@@ -28,6 +28,7 @@ class Stats:
     visits: int = 0
     robots_fetched: int = 0
     local_shortage: int = 0  # fetches put back because this machine had no more open files
+    exchanges: int = 0  # with the store: commit, lease and refill of one batch
     slow_pages: int = 0  # that held the loop for more than 50 ms (S3)
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason

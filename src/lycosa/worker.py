@@ -15,7 +15,7 @@ from lycosa.metrics import Stats
 
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),
-    *("slow_pages", "outcomes", "drops"),
+    *("slow_pages", "outcomes", "drops", "exchanges"),
 )
 
 

@@ -1,4 +1,6 @@
-"""Every benchmark runs once, small, so that it can't rot."""
+"""Every benchmark runs once, small, so that it can't rot.
+
+None installs anything: `peers` runs lycosa and those peers that the system has."""
 
 from __future__ import annotations
 

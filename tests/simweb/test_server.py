@@ -218,6 +218,15 @@ def test_several_processes_share_the_ports(tmp_path: Path) -> None:
     assert len(files) == 2 and all(f.stat().st_size for f in files)
 
 
+def test_connections_and_handshakes_are_counted(tmp_path: Path) -> None:
+    with SimWeb(WorldSpec(domains=2, plain=True, https=1), tmp_path, addresses=4) as few:
+        for https in (False, True):
+            with connect(few, "d000000.test", https=https) as sock:
+                get(sock, "d000000.test", "/robots.txt").read()
+                get(sock, "d000000.test", "/").read()
+    assert few.counts() == {"connections": 2, "handshakes": 1}
+
+
 def test_a_certificate_that_can_be_verified(tmp_path: Path) -> None:
     spec = WorldSpec(domains=2, plain=True, https=1)
     with SimWeb(spec, tmp_path, addresses=1, verifiable=True) as one:

@@ -94,6 +94,7 @@ class Connection:
         except (OSError, ValueError):
             return self._close()
         self._handshake = False
+        self._server.counts.handshakes += 1
         self._watch(_READ)
         return self._read()
 

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -147,6 +148,13 @@ class SimWeb:
     def cpu_seconds(self) -> float:
         """CPU time that the server processes used so far."""
         return sum(map(_cpu_seconds, self.pids))
+
+    def counts(self) -> dict[str, int]:
+        """Connections and TLS handshakes; known when the servers have ended."""
+        total: Counter[str] = Counter()
+        for path in self.log_dir.glob("counts-*.json"):
+            total.update(json.loads(path.read_text()))
+        return dict(total)
 
     def seeds(self) -> list[str]:
         """Bare names of all domains."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import errno
 import heapq
+import json
 import os
 import resource
 import select
 import socket
 import ssl
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -48,6 +49,14 @@ class ServerSettings:
     dns_port: int
     addresses: int = 64
     verifiable: bool = False  # a certificate for each domain
+
+
+@dataclass
+class Counts:
+    """What one process saw of its clients, beside their requests."""
+
+    connections: int = 0  # TCP, whether or not a request came
+    handshakes: int = 0  # TLS, completed
 
 
 class Ready(Protocol):
@@ -173,6 +182,8 @@ class Server:
     def __init__(self, settings: ServerSettings) -> None:
         self.loop = Loop()
         self.answers: list[Connection] = []  # have a reply to begin with, once the log is written
+        self.counts = Counts()
+        self._counts_file = settings.log_dir / f"counts-{settings.name}-{os.getpid()}.json"
         self.log = LogWriter(settings.log_dir, f"{settings.name}-{os.getpid()}")
         world = World(settings.spec)
         self.pages = Pages(world, settings.http_port)
@@ -205,6 +216,7 @@ class Server:
 
     def accepted(self, sock: socket.socket, scheme: str) -> None:
         """A new connection."""
+        self.counts.connections += 1
         if scheme == "broken":
             BrokenTls(self.loop, sock)
         elif scheme == "https" and self._tls:
@@ -223,6 +235,7 @@ class Server:
             if isinstance(handler, Connection):
                 handler.drop()
         self.log.close()
+        self._counts_file.write_text(json.dumps(asdict(self.counts)))
 
     def _answer_all(self) -> None:
         answers, self.answers = self.answers, []

@@ -1,0 +1,261 @@
+"""What the same work costs with no crawler around it, and how far the crawler is from that.
+
+The floor: robots.txt and a page from a new host each, on one connection, with the same libcurl and
+TLS settings in a bare loop; inflate; lexbor parse, every href, the text; one JSON line to zstd and
+one SQLite row, in batches. No DNS, no robots rules, no URL resolving, no frontier, no limits.
+
+    python bench/floor.py             # http and https, 80 KB; medians of 5; crawl and floor in turn
+    python bench/floor.py --size 240 --links 100
+    python bench/floor.py --quick     # a few seconds, figures mean nothing
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pycurl
+import zstandard
+from isal import isal_zlib
+from selectolax.lexbor import LexborHTMLParser
+
+from kit import runs
+from kit.runs import Job
+from lycosa.simweb.names import Names
+from lycosa.simweb.serve import SimWeb
+
+BATCH = 500  # pages per zstd frame and transaction
+
+
+class Keep:
+    """One line and one row per page."""
+
+    def __init__(self, root: Path) -> None:
+        self._file = (root / "text.jsonl.zst").open("ab")
+        self._db = sqlite3.connect(root / "pages.sqlite", isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.execute("CREATE TABLE pages (url TEXT, status INT, size INT, links INT)")
+        self._lines: list[bytes] = []
+        self._rows: list[tuple[str, int, int, int]] = []
+        self.pages = 0
+
+    def page(self, url: str, packed: bytes) -> None:
+        """Inflate, parse, keep."""
+        body = isal_zlib.decompress(packed, 31)
+        tree = LexborHTMLParser(body)
+        links = [node.attributes["href"] for node in tree.css("a[href]")]
+        assert tree.body is not None
+        text = tree.body.text(separator="\n")
+        self._lines.append(orjson.dumps({"url": url, "status": 200, "text": text}))
+        self._rows.append((url, 200, len(body), len(links)))
+        self.pages += 1
+        if len(self._rows) >= BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        self._file.write(zstandard.ZstdCompressor().compress(b"\n".join(self._lines)))
+        self._file.flush()
+        os.fdatasync(self._file.fileno())
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT INTO pages VALUES (?, ?, ?, ?)", self._rows)
+        self._db.execute("COMMIT")
+        self._lines.clear()
+        self._rows.clear()
+
+
+class Loop:
+    """libcurl's multi interface around epoll, and nothing else."""
+
+    def __init__(self, keep: Keep, sites: list[tuple[str, str]], in_flight: int) -> None:
+        self._keep = keep
+        self._sites = iter(sites)
+        self._epoll = select.epoll()
+        self._known: set[int] = set()
+        self._due = -1.0
+        self._multi: Any = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, 2 * in_flight)
+        self.failed = 0
+        self._open = 0
+        for _ in range(in_flight):
+            self._next(self._easy())
+
+    def _easy(self) -> Any:
+        easy = pycurl.Curl()
+        easy.chunks = []
+        for option, value in (
+            (pycurl.HTTPHEADER, ["Accept: text/html", "Accept-Encoding: gzip"]),
+            (pycurl.USERAGENT, "floor"),
+            (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
+            (pycurl.BUFFERSIZE, 64 * 1024),
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.DNS_CACHE_TIMEOUT, 0),
+            (pycurl.SSL_EC_CURVES, "X25519:P-256:P-384:P-521"),
+            (pycurl.SSL_SESSIONID_CACHE, 0),
+            (pycurl.SSL_VERIFYPEER, 0),
+            (pycurl.SSL_VERIFYHOST, 0),
+            (pycurl.WRITEFUNCTION, easy.chunks.append),
+        ):
+            easy.setopt(option, value)
+        return easy
+
+    def _next(self, easy: Any) -> None:
+        site = next(self._sites, None)
+        if site is None:
+            return
+        easy.site, pin = site
+        easy.robots = True
+        easy.setopt(pycurl.URL, easy.site + "/robots.txt")
+        easy.setopt(pycurl.CONNECT_TO, [pin])
+        easy.setopt(pycurl.FORBID_REUSE, 0)
+        self._multi.add_handle(easy)
+        self._open += 1
+
+    def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
+        if what == pycurl.POLL_REMOVE:
+            self._known.discard(fd)
+            self._epoll.unregister(fd)
+            return
+        mask = (select.EPOLLIN if what & 1 else 0) | (select.EPOLLOUT if what & 2 else 0)
+        if fd in self._known:
+            self._epoll.modify(fd, mask)
+        else:
+            self._known.add(fd)
+            self._epoll.register(fd, mask)
+
+    def _on_timer(self, milliseconds: int) -> None:
+        self._due = -1.0 if milliseconds < 0 else time.monotonic() + milliseconds / 1000
+
+    def run(self) -> None:
+        action = self._multi.socket_action
+        while self._open:
+            wait = 1.0 if self._due < 0 else max(0.0, self._due - time.monotonic())
+            for fd, events in self._epoll.poll(wait, 128):
+                what = (1 if events & select.EPOLLIN else 0) | (
+                    2 if events & select.EPOLLOUT else 0
+                )
+                action(fd, what or 4)
+            if 0 <= self._due <= time.monotonic():
+                self._due = -1.0
+                action(pycurl.SOCKET_TIMEOUT, 0)
+            self._collect()
+        self._keep.flush()
+
+    def _collect(self) -> None:
+        left = 1
+        while left:
+            left, done, failed = self._multi.info_read()
+            for easy in done:
+                self._multi.remove_handle(easy)
+                self._done(easy)
+            for easy, _, _ in failed:
+                self._multi.remove_handle(easy)
+                self.failed += 1
+                self._ended(easy)
+
+    def _done(self, easy: Any) -> None:
+        if easy.robots:
+            easy.robots = False
+            easy.chunks.clear()
+            easy.setopt(pycurl.URL, easy.site + "/")
+            easy.setopt(pycurl.FORBID_REUSE, 1)
+            self._multi.add_handle(easy)
+        else:
+            self._keep.page(easy.site + "/", b"".join(easy.chunks))
+            self._ended(easy)
+
+    def _ended(self, easy: Any) -> None:
+        easy.chunks.clear()
+        self._open -= 1
+        self._next(easy)
+
+
+def child(root: Path) -> None:
+    """The measured process: its sites are in a file, its CPU goes to standard output."""
+    runs.raise_file_limit()
+    job = json.loads((root / "sites.json").read_text())
+    keep = Keep(root)
+    began = time.process_time()
+    loop = Loop(keep, job["sites"], job["in_flight"])
+    loop.run()
+    used = time.process_time() - began
+    print(json.dumps({"cpu": used, "pages": keep.pages, "failed": loop.failed}))
+
+
+def floor(job: Job) -> float:
+    """Microseconds of CPU per page of the bare loop."""
+    with tempfile.TemporaryDirectory(prefix="lycosa-floor-") as name:
+        root = Path(name)
+        with SimWeb(job.world, root / "log", processes=job.servers) as web:
+            names = Names(web.world, 64)
+            scheme = "https" if job.https else "http"
+            port = web.https_port if job.https else web.http_port
+            sites = [
+                (f"{scheme}://{site}", f"::{names.lookup(site)[1]}:{port}") for site in web.seeds()
+            ]
+            text = json.dumps({"sites": sites, "in_flight": job.workers})
+            (root / "sites.json").write_text(text)
+            command = [sys.executable, __file__, "--child", str(root)]
+            told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert told["failed"] == 0 and told["pages"] == job.pages, told
+    return float(told["cpu"]) * 1e6 / int(told["pages"])
+
+
+def compare(job: Job, args: argparse.Namespace) -> None:
+    """Floor and crawl in turn; the ratio is that of the medians."""
+    floors, crawls, starts = [], [], []
+    for _ in range(args.repeats):
+        with runs.turn(args.lock):
+            floors.append(floor(job))
+            starts.append(runs.run(replace(job, pages=1)))
+            crawls.append(runs.run(job))
+    bare = sorted(floors)[len(floors) // 2]
+    cost, start = runs.median(crawls), runs.median(starts)
+    steady = cost.cpu_us - start.cpu_us / cost.pages
+    print(
+        f"{'https' if job.https else 'http':5} {job.size // 1000} KB:  floor {bare:.0f} us/page,"
+        f"  crawl {steady:.0f} steady, {cost.cpu_us:.0f} with start-up"
+        f"  crawl / floor {steady / bare:.2f} steady, {cost.cpu_us / bare:.2f} with start-up"
+        f"  (reference {cost.reference_ms:.0f} ms, load {cost.load:.1f})"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pages", type=int, default=10_000)
+    parser.add_argument("--size", type=int, default=80, help="KB of HTML")
+    parser.add_argument("--links", type=int, default=60)
+    parser.add_argument("--workers", type=int, default=400, help="in flight, in both")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--lock", type=Path, help="a file that is locked during each run")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        child(args.child)
+        return
+    if args.quick:
+        args.pages, args.repeats = 30, 1
+    print(f"{args.pages} pages, a new host each, {args.workers} in flight")
+    print("TLS verification: off (default)")
+    for https in (False, True):
+        compare(
+            Job(https=https, size=args.size * 1000, links=args.links, pages=args.pages,
+                workers=args.workers, site_pages=1000), args)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Scrapy as its documentation sets it up for broad crawls, with persistence and robots.txt on.
+
+    python scrapy_peer.py SEEDS DIR
+
+Keeps what lycosa keeps: the text of each page, one JSON line each; follows links in the host.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+SEEDS, FOLDER = sys.argv[1], sys.argv[2]
+
+
+class Pages(scrapy.Spider):
+    name = "pages"
+
+    async def start(self):
+        for line in Path(SEEDS).read_text().split():
+            yield scrapy.Request(line)
+
+    def start_requests(self):  # before Scrapy 2.13
+        for line in Path(SEEDS).read_text().split():
+            yield scrapy.Request(line)
+
+    def parse(self, response):
+        text = " ".join(response.css("body ::text").getall())
+        yield {"url": response.url, "title": response.css("title::text").get(), "text": text}
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href, self.parse)
+
+
+process = CrawlerProcess(
+    {
+        # docs.scrapy.org, "Broad Crawls"
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
+        "CONCURRENT_REQUESTS": 100,
+        "REACTOR_THREADPOOL_MAXSIZE": 20,
+        "LOG_LEVEL": "INFO",
+        "COOKIES_ENABLED": False,
+        "RETRY_ENABLED": False,
+        "DOWNLOAD_TIMEOUT": 15,
+        "REDIRECT_ENABLED": False,
+        # As lycosa crawls
+        "ROBOTSTXT_OBEY": True,
+        "JOBDIR": f"{FOLDER}/job",
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "DOWNLOAD_DELAY": 0,
+        "USER_AGENT": "scrapy (mailto:bench@lycosa.example)",
+        "FEEDS": {f"{FOLDER}/pages.jsonl": {"format": "jsonlines"}},
+        "LOG_FILE": f"{FOLDER}/scrapy.log",
+        "TELNETCONSOLE_ENABLED": False,
+    }
+)
+process.crawl(Pages)
+process.start()

@@ -1,0 +1,213 @@
+"""Other crawlers on the same simulated web in the same run: peer / lycosa.
+
+    python bench/peers.py --dir /var/tmp/peers --install    # each in an environment of its own
+    python bench/peers.py --dir /var/tmp/peers              # medians of 3; only what is there runs
+    python bench/peers.py --quick                           # a few seconds; installs nothing
+
+Pages are counted by the simulated web itself: answers with 200 that are not robots.txt. CPU is that
+of the whole process tree, start-up included; 'steady' has that of a run on one page taken off. To
+let every crawler use its own resolver and the ordinary ports, all run in a network namespace with
+nothing but loopback, whose port 53 the simulated web answers: this needs root on Linux. Without
+it, lycosa alone runs.
+
+- Scrapy: the settings of its page on broad crawls, JOBDIR persistence, robots.txt, text kept.
+- crawlee-python: ParselCrawler, storage on disk, robots.txt, text kept.
+- spider (npm @spider-rs/spider-rs): reported only; it asks for robots.txt of start hosts alone.
+- wget2 (Debian): recursive, robots.txt, pages kept as they are; no text, no persistence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kit import runs
+from kit.runs import Job
+from lycosa.simweb.serve import SimWeb
+
+HERE = Path(__file__).parent / "kit" / "peer"
+PORTS = (80, 443, 53)
+INSIDE = "BENCH_PEERS_INSIDE"
+SPIDER = "0.0.157"  # the last release with a compiled part for Linux in the registry
+LIMIT = 900  # seconds for one run of one peer
+
+
+@dataclass
+class Figures:
+    """One run of one crawler."""
+
+    pages: int
+    robots: int
+    cpu: float  # seconds
+    seconds: float
+    rss_mb: float
+
+
+def peers(folder: Path | None) -> dict[str, list[str]]:
+    """Command lines of what is present; SEEDS and OUT are replaced."""
+    found: dict[str, list[str]] = {}
+    for name in ("scrapy", "crawlee") if folder else ():
+        python = folder / name / "bin" / "python"  # type: ignore[operator]
+        if any(folder.glob(f"{name}/lib/python*/site-packages/{name}")):  # type: ignore[union-attr]
+            found[name] = [str(python), str(HERE / f"{name}_peer.py"), "SEEDS", "OUT"]
+    if wget2 := shutil.which("wget2"):
+        found["wget2"] = [
+            wget2, "--quiet", "--recursive", "--level=inf", "--robots=on", "--max-threads=20",
+            "--tries=1", "--no-check-certificate", "--no-hsts", "--no-netrc", "--http2=off",
+            "--directory-prefix=OUT", "--input-file=SEEDS",
+        ]  # fmt: skip
+    if folder and shutil.which("node") and (folder / "spider" / "node_modules").is_dir():
+        found["spider"] = ["node", str(HERE / "spider_peer.mjs"), "SEEDS", "OUT"]
+    return found
+
+
+def install(folder: Path) -> None:
+    """An environment for each peer; wget2 from Debian."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, wanted in (("scrapy", "scrapy"), ("crawlee", "crawlee[parsel]")):
+        subprocess.run([sys.executable, "-m", "venv", folder / name], check=True)
+        subprocess.run([folder / name / "bin" / "pip", "install", "-q", wanted], check=True)
+    if shutil.which("npm"):
+        (folder / "spider").mkdir(exist_ok=True)
+        names = ("@spider-rs/spider-rs", "@spider-rs/spider-rs-linux-x64-gnu")
+        words = ["npm", "install", "--silent", *(f"{name}@{SPIDER}" for name in names)]
+        subprocess.run(words, cwd=folder / "spider", check=True)
+    if not shutil.which("wget2") and shutil.which("apt-get") and os.geteuid() == 0:
+        subprocess.run(["apt-get", "update", "-qq"], check=True)
+        subprocess.run(["apt-get", "install", "-y", "-qq", "wget2"], check=True)
+
+
+def enter_namespace() -> None:
+    """Starts this program again where there is only loopback and our name server; returns if that
+    is not allowed."""
+    if os.environ.get(INSIDE) or os.geteuid() != 0 or not shutil.which("unshare"):
+        return
+    if subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode:
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="resolv-", delete=False) as file:
+        file.write("nameserver 127.0.0.1\noptions timeout:5 attempts:2\n")
+    script = f'ip link set lo up && mount --bind {file.name} /etc/resolv.conf && exec "$@"'
+    words = ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
+    code = subprocess.run(
+        [*words, sys.executable, *sys.argv], env={**os.environ, INSIDE: "1"}
+    ).returncode
+    os.unlink(file.name)
+    raise SystemExit(code)
+
+
+def crawl(name: str, words: list[str], job: Job, folder: Path | None) -> Figures:
+    """One run of one crawler on a fresh web."""
+    with tempfile.TemporaryDirectory(prefix="lycosa-peer-") as home:
+        root = Path(home)
+        (root / "out").mkdir()
+        ports = PORTS if os.environ.get(INSIDE) else None
+        with SimWeb(job.world, root / "log", processes=job.servers, ports=ports) as web:
+            (root / "seeds.txt").write_text("".join(runs.seeds_of(job, web)))
+            if name == "lycosa":
+                words = runs.command(job, web, root, "sqlite")
+            here = {"SEEDS": str(root / "seeds.txt"), "OUT": str(root / "out")}
+            for key, value in here.items():
+                words = [word.replace(key, value) for word in words]
+            env = {**os.environ, "PEER_HOME": str(folder / "spider") if folder else ""}
+            began = time.monotonic()
+            with (root / "said.txt").open("w") as said:
+                process = subprocess.Popen(
+                    ["timeout", str(LIMIT), *words], stdout=said, stderr=said, cwd=root, env=env
+                )
+                _, code, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(code)
+            seconds = time.monotonic() - began
+            log = web.log()
+        good = [entry for entry in log if entry.status == 200]
+        robots = sum(entry.target == "/robots.txt" for entry in good)
+        pages = len({entry.url for entry in good}) - len(
+            {entry.url for entry in good if entry.target == "/robots.txt"}
+        )
+        if pages < job.pages * 0.98:
+            tail = (root / "said.txt").read_text()[-600:]
+            print(f"{name}: {pages} of {job.pages} pages, exit code {process.returncode}: {tail}")
+    return Figures(
+        pages, robots, usage.ru_utime + usage.ru_stime, seconds, usage.ru_maxrss * 1024 / 1e6
+    )
+
+
+def compare(job: Job, args: argparse.Namespace) -> None:
+    """Every crawler in turn, again and again."""
+    todo = {"lycosa": [], **peers(args.dir)}
+    if not os.environ.get(INSIDE):
+        todo = {"lycosa": []}
+        print("no network namespace here (needs root on Linux): lycosa alone")
+    many: dict[str, list[Figures]] = {name: [] for name in todo}
+    one: dict[str, list[Figures]] = {name: [] for name in todo}
+    for _ in range(args.repeats):
+        for name, words in todo.items():
+            with runs.turn(args.lock):
+                single = replace(job, pages=1, per_host=1)
+                one[name].append(crawl(name, words, single, args.dir))
+                many[name].append(crawl(name, words, job, args.dir))
+    print(f"\n{'https' if job.https else 'http'}, {job.pages // job.per_host} hosts, "
+          f"{job.per_host} page(s) a host, {job.size // 1000} KB, {job.links} links; "
+          f"reference {runs.reference_ms():.0f} ms, load {os.getloadavg()[0]:.1f}")  # fmt: skip
+    print(f"{'':8} us/page   steady  / lycosa  steady  pages  robots  pages/s     MB")
+    base: tuple[float, float] = (0.0, 0.0)
+    for name in todo:
+        base = show(name, many[name], one[name], base)
+
+
+def show(
+    name: str, many: list[Figures], one: list[Figures], base: tuple[float, float]
+) -> tuple[float, float]:
+    pages = statistics.median(each.pages for each in many) or 1
+    cpu = statistics.median(each.cpu for each in many)
+    start = statistics.median(each.cpu for each in one)
+    whole, steady = cpu * 1e6 / pages, (cpu - start) * 1e6 / max(1, pages - 1)
+    base = base if base[0] else (whole, steady)
+    speed = pages / statistics.median(each.seconds for each in many)
+    robots = statistics.median(each.robots for each in many)
+    rss = statistics.median(each.rss_mb for each in many)
+    print(
+        f"{name:8} {whole:7.0f} {steady:8.0f} {whole / base[0]:9.1f} {steady / base[1]:7.1f}"
+        f" {pages:6.0f} {robots:7.0f} {speed:8.0f} {rss:6.0f}"
+    )
+    return base
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dir", type=Path, help="where the peers' environments are")
+    parser.add_argument("--install", action="store_true", help="make them; needs --dir")
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--per-host", type=int, nargs="+", default=[1, 20])
+    parser.add_argument("--scheme", default="http,https")
+    parser.add_argument("--size", type=int, default=80, help="KB of HTML")
+    parser.add_argument("--links", type=int, default=60)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--lock", type=Path, help="a file that is locked during each run")
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    if args.install:
+        if args.dir is None:
+            parser.error("--install needs --dir")
+        install(args.dir)
+    enter_namespace()
+    if args.quick:
+        args.pages, args.repeats, args.per_host, args.scheme = 30, 1, [1], "http"
+    present = ", ".join(peers(args.dir)) or "none"
+    print(f"peers present: {present}; TLS verification: off everywhere")
+    for per_host in args.per_host:
+        for scheme in args.scheme.split(","):
+            job = Job(https=scheme == "https", pages=args.pages, per_host=per_host,
+                      size=args.size * 1000, links=args.links, delay=0.05)  # fmt: skip
+            compare(job, args)
+
+
+if __name__ == "__main__":
+    main()

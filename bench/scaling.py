@@ -1,0 +1,294 @@
+"""Does the cost of a page stay flat, and does a polite crawl reach its ceiling?
+
+    python bench/scaling.py engines     # two engines on one frontier, and two crawls side by side
+    python bench/scaling.py flight      # CPU per page at 100, 1,000 and 5,000 really in flight
+    python bench/scaling.py domains     # at 1,000 and at 1,000,000 known domains
+    python bench/scaling.py time        # minute by minute, 30 minutes
+    python bench/scaling.py polite      # 40,000 domains at 70 s on two engines, 10 minutes
+    python bench/scaling.py --quick     # each of them, tiny: a minute, figures mean nothing
+
+CPU is that of the crawler's process tree; the simulated web's is printed beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kit import runs
+from kit.runs import Job
+from lycosa.simweb.reqlog import Entry
+from lycosa.simweb.serve import SimWeb
+
+PARTS = ("engines", "flight", "domains", "time", "polite")
+QUICK = ("engines", "flight", "domains", "polite")  # 'time' is the same run as 'polite'
+FAR_MS = 4_000_000_000_000  # a time that no run reaches
+
+
+# -- two engines ------------------------------------------------------------------------------
+
+
+def middle_rate(log: list[Entry]) -> float:
+    """Pages a second between the first and the last tenth of them: no start, no end."""
+    starts = sorted(e.start for e in log if e.target != "/robots.txt" and e.status == 200)
+    tenth = len(starts) // 10
+    kept = starts[tenth : len(starts) - tenth]
+    return (len(kept) - 1) / (kept[-1] - kept[0])
+
+
+def together(job: Job, groups: int) -> float:
+    """The rate of `groups` crawls at once that share the hosts of one web, and its CPU."""
+    with tempfile.TemporaryDirectory(prefix="lycosa-scaling-") as name:
+        root = Path(name)
+        with SimWeb(job.world, root / "log", processes=job.servers) as web:
+            seeds = list(runs.seeds_of(job, web))
+            part = replace(job, engines=job.engines // groups, workers=job.workers // groups,
+                           pages=job.pages // groups)  # fmt: skip
+            crawls = []
+            for number in range(groups):
+                home = root / str(number)
+                home.mkdir()
+                (home / "seeds.txt").write_text("".join(seeds[number::groups]))
+                words = runs.command(part, web, home, "sqlite", "--seeded-urls-only")
+                crawls.append(subprocess.Popen(words, stdout=subprocess.DEVNULL))
+            for crawl in crawls:
+                assert crawl.wait() == 0
+            return middle_rate(web.log())
+
+
+def engines(args: argparse.Namespace) -> None:
+    job = Job(https=args.scheme == "https", pages=args.pages or 16_000, engines=2, workers=400,
+              size=args.size * 1000, site_pages=1000)  # fmt: skip
+    one, two = [], []
+    for _ in range(args.repeats):
+        with runs.turn(args.lock):
+            one.append(together(job, 1))
+            two.append(together(job, 2))
+    shared, apart = statistics.median(one), statistics.median(two)
+    print(f"two engines on one frontier {shared:.0f} pages/s, two crawls at once {apart:.0f}: "
+          f"ratio {shared / apart:.3f} (wanted: at least 0.95)")  # fmt: skip
+
+
+# -- in flight --------------------------------------------------------------------------------
+
+
+def flight(args: argparse.Namespace) -> None:
+    costs = []
+    for workers in args.in_flight:
+        # About 250 visits a second, each of two answers held so long that all are in flight.
+        pages = args.pages or max(5000, 2 * workers)
+        job = Job(https=args.scheme == "https", size=args.size * 1000, pages=pages,
+                  workers=workers, slow_seconds=workers / 500, site_pages=1000)  # fmt: skip
+        with runs.turn(args.lock):
+            start = runs.run(replace(job, pages=1, slow_seconds=0.0))
+            most = Most()
+            cost = runs.run(job, watch=most.watch)
+        steady = cost.cpu_us - start.cpu_us / cost.pages
+        costs.append(steady)
+        print(f"{workers:5} wanted, {most.flight:5} in flight: {steady:6.0f} us/page, "
+              f"{cost.pages_s:4.0f} pages/s, {cost.rss_mb:4.0f} MB, "
+              f"reference {cost.reference_ms:.0f} ms")  # fmt: skip
+    print(f"largest / smallest {max(costs) / min(costs):.2f} (wanted: at most 1.15)")
+
+
+@dataclass
+class Most:
+    """The most fetches in flight at once, as the crawl itself reports."""
+
+    flight: int = 0
+
+    def watch(self, process: subprocess.Popen[bytes], root: Path) -> None:
+        while runs.alive(process):
+            found: list[dict[str, int]] = runs.status(root, "sqlite").get("engines", [])  # type: ignore[assignment]
+            self.flight = max(self.flight, sum(int(e.get("in_flight", 0)) for e in found))
+            time.sleep(1.0)
+
+
+# -- known domains ----------------------------------------------------------------------------
+
+
+def ballast(database: Path, count: int) -> None:
+    """Domains that are known, have something queued, and are not due for years."""
+    db = sqlite3.connect(database)
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :count) "
+    values = {"count": count, "far": FAR_MS}
+    # Ids are hashes elsewhere: spread these in the same way.
+    spread = "(i * 6364136223846793005 + 1442695040888963407) & 0x7fffffffffffffff"
+    if count:
+        db.execute(
+            "INSERT OR IGNORE INTO domains (id, name, lease_owner, ready_at, polite_at, queued) "
+            + numbers + f"SELECT {spread}, 'b' || i || '.test', 0, :far, :far, 1 FROM n", values,
+        )  # fmt: skip
+        for table, rest in (("queue", "1, i, 'http://b' || i || '.test/', 0, 0, 0"),
+                            ("seen", "i, 1")):  # fmt: skip
+            db.execute(f"INSERT OR IGNORE INTO {table} {numbers} SELECT {spread}, {rest} FROM n",
+                       {"count": count})  # fmt: skip
+    db.commit()
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+
+
+def domains(args: argparse.Namespace) -> None:
+    costs = []
+    hosts = args.hosts or 1000
+    job = Job(https=args.scheme == "https", size=args.size * 1000, per_host=10, pages=10 * hosts)
+    for known in args.known:
+        with runs.turn(args.lock):
+            cpu, pages = resumed(job, known - hosts)
+        costs.append(cpu * 1e6 / pages)
+        print(f"{known:9,} domains known: {costs[-1]:6.0f} us/page with start-up, {pages} pages, "
+              f"reference {runs.reference_ms():.0f} ms")  # fmt: skip
+    print(f"largest / smallest {max(costs) / min(costs):.2f} (wanted: at most 1.15)")
+
+
+def resumed(job: Job, extra: int) -> tuple[float, int]:
+    """CPU and pages of a crawl that goes on with so many more domains known than it can visit."""
+    with tempfile.TemporaryDirectory(prefix="lycosa-scaling-") as name:
+        root = Path(name)
+        with SimWeb(job.world, root / "log", processes=job.servers) as web:
+            (root / "seeds.txt").write_text("".join(runs.seeds_of(job, web)))
+            words = runs.command(job, web, root, "sqlite")
+            subprocess.run([*words, "--max-pages", "1"], check=True, stdout=subprocess.DEVNULL)
+            before = int(runs.status(root, "sqlite")["pages"])  # type: ignore[call-overload]
+            ballast(root / "data" / "crawl.sqlite", extra)
+            words[words.index(str(root / "seeds.txt"))] = "--resume"
+            # With domains left that are never due, it does not end by itself.
+            process = subprocess.Popen([*words, "--max-pages", str(job.pages)],
+                                       stdout=subprocess.DEVNULL)  # fmt: skip
+            _, code, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(code)
+            assert process.returncode == 0
+            pages = int(runs.status(root, "sqlite")["pages"]) - before  # type: ignore[call-overload]
+    return usage.ru_utime + usage.ru_stime, pages
+
+
+# -- over time, and politely ------------------------------------------------------------------
+
+
+@dataclass
+class Minutes:
+    """CPU and pages of a crawl, minute by minute."""
+
+    length: float  # seconds
+    count: int
+    web: SimWeb | None = None
+
+    def watch(self, process: subprocess.Popen[bytes], root: Path) -> list[float]:
+        """Prints a line for each; returns CPU microseconds per page."""
+        costs: list[float] = []
+        cpu, served, pages = runs.tree_cpu(process.pid), self._served(), 0
+        began = time.monotonic()
+        for minute in range(1, self.count + 1):
+            time.sleep(max(0.0, began + minute * self.length - time.monotonic()))
+            if not runs.alive(process):
+                break
+            used, web = runs.tree_cpu(process.pid), self._served()
+            found = runs.status(root, "sqlite")
+            done = max(1, int(found["pages"]) - pages)  # type: ignore[call-overload]
+            costs.append((used - cpu) * 1e6 / done)
+            print(f"  {minute:3}  {done / self.length:5.0f} pages/s  {costs[-1]:6.0f} us/page  "
+                  f"web {(web - served) * 1e6 / done:5.0f} us  "
+                  f"reference {runs.reference_ms():3.0f} ms  limit: {found.get('limit', '')}",
+                  flush=True)  # fmt: skip
+            cpu, served, pages = used, web, int(found["pages"])  # type: ignore[call-overload]
+        return costs
+
+    def _served(self) -> float:
+        return self.web.cpu_seconds() if self.web else 0.0
+
+
+def polite(args: argparse.Namespace) -> None:
+    hosts = args.hosts or 40_000
+    steady(args, hosts, args.minutes or 10)
+
+
+def over_time(args: argparse.Namespace) -> None:
+    hosts = args.hosts or 10_000
+    costs = steady(args, hosts, args.minutes or 30)
+    kept = costs[1:]  # the first also starts everything up
+    if kept:
+        print(f"minute 2 {kept[0]:.0f} us/page, last minute {kept[-1]:.0f}: "
+              f"ratio {kept[-1] / kept[0]:.2f}; minute 1 {costs[0]:.0f}")  # fmt: skip
+
+
+def steady(args: argparse.Namespace, hosts: int, minutes: int) -> list[float]:
+    """A crawl at its ceiling for so long, judged by the simulated web."""
+    length, delay = args.minute, args.delay
+    turns = int(minutes * length / delay) + 3
+    job = Job(
+        https=args.scheme == "https", size=args.size * 1000, pages=hosts * turns, per_host=turns,
+        engines=2, workers=1000, delay=delay, servers=args.servers,
+    )  # fmt: skip
+    print(
+        f"{hosts:,} domains at {delay:g} s on {job.engines} engines, {args.scheme}, {args.size} KB "
+        f"pages with {job.links} links: ceiling {hosts / delay:.0f} visits/s"
+    )
+    with runs.turn(args.lock), tempfile.TemporaryDirectory(prefix="lycosa-scaling-") as name:
+        root = Path(name)
+        with SimWeb(job.world, root / "log", processes=job.servers) as web:
+            (root / "seeds.txt").write_text("".join(runs.seeds_of(job, web)))
+            more = ("--max-duration", str(minutes * length + 5))
+            process = subprocess.Popen(runs.command(job, web, root, "sqlite", *more),
+                                       stdout=subprocess.DEVNULL)  # fmt: skip
+            began = time.monotonic()
+            costs = Minutes(length, minutes, web).watch(process, root)
+            assert process.wait() == 0
+            log, report = web.log(), web.check(delay)
+    _judge(log, began, delay, hosts, minutes * length)
+    print(f"violations: {len(report.violations)} {report.kinds() or ''}; "
+          f"{report.visits} visits to {report.domains} domains")  # fmt: skip
+    return costs
+
+
+def _judge(log: list[Entry], began: float, delay: float, hosts: int, seconds: float) -> None:
+    """Visits a second, from the second round on: at first all domains are due at once."""
+    pages = [e.start - began for e in log if e.target != "/robots.txt"]
+    first = delay + 20 if seconds > delay + 40 else 0.0
+    kept = [at for at in pages if first <= at <= seconds]
+    rate = len(kept) / (seconds - first)
+    ceiling = hosts / delay
+    print(f"visits/s from second {first:.0f} on: {rate:.1f} = {100 * rate / ceiling:.1f} % of the "
+          f"ceiling {ceiling:.1f} (wanted: at least 95 %)")  # fmt: skip
+    by_minute = Counter(int(at // 60) + 1 for at in pages)
+    print("  per minute: " + " ".join(f"{by_minute[m] / 60:.0f}" for m in sorted(by_minute)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="*", help=", ".join(PARTS))
+    parser.add_argument("--scheme", default="http")
+    parser.add_argument("--size", type=int, default=80, help="KB of HTML")
+    parser.add_argument("--pages", type=int, default=0)
+    parser.add_argument("--hosts", type=int, default=0)
+    parser.add_argument("--in-flight", type=int, nargs="+", default=[100, 1000, 5000])
+    parser.add_argument("--known", type=int, nargs="+", default=[1000, 1_000_000])
+    parser.add_argument("--minutes", type=int, default=0)
+    parser.add_argument("--minute", type=float, default=60.0, help=argparse.SUPPRESS)
+    parser.add_argument("--delay", type=float, default=70.0)
+    parser.add_argument("--servers", type=int, default=1, help="processes of the simulated web")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--lock", type=Path, help="a file that is locked during each run")
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    if args.quick:
+        args.pages, args.hosts, args.in_flight, args.known = 60, 20, [20], [2000]
+        args.minutes, args.minute, args.delay, args.repeats, args.size = 1, 3.0, 0.5, 1, 20
+    runs.raise_file_limit()
+    print(f"load {os.getloadavg()[0]:.1f}; TLS verification: off (default)")
+    todo = {"engines": engines, "flight": flight, "domains": domains, "time": over_time,
+            "polite": polite}  # fmt: skip
+    for part in args.part or (QUICK if args.quick else parser.error("which part?")):
+        print(f"-- {part}")
+        todo[part](args)
+
+
+if __name__ == "__main__":
+    main()
