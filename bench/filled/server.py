@@ -31,7 +31,7 @@ class Server:
         if self._query("SHOW shared_buffers") != SETTINGS["shared_buffers"]:
             for name, value in SETTINGS.items():
                 self.set(name, value)
-            # pglz, which every server has, costs more CPU than all the rest: 200 µs a page.
+            # pglz, which every server has, costs too much CPU (docs/performance.md).
             with suppress(psycopg.Error):
                 self.set("wal_compression", "lz4")
             self.restart()

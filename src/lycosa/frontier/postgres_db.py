@@ -202,7 +202,7 @@ def check_version(db: Connection) -> int:
 
 
 # -- arrays ---------------------------------------------------------------------------------------
-# psycopg dumps a list one element at a time through Python. Packed here, a number costs 0.05 µs:
+# psycopg dumps a list one element at a time through Python. Packed here, a number costs 0.1 µs:
 # an element is its length and its eight bytes, so the bytes of one rank lie twelve apart and are
 # put there by one slice for all numbers.
 
