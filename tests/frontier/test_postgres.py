@@ -128,6 +128,31 @@ def test_a_url_added_while_its_domain_is_found_idle_is_not_forgotten(meeting: Me
     assert again.urls[0].url == "https://a.test/new"
 
 
+def test_a_cap_is_for_everyone_but_the_holder(postgres_url: str) -> None:
+    """The holder's own domains are not looked up; those of another engine are, here too."""
+    rules = StoreRules(max_queued_per_domain=1)
+    store = PostgresFrontier(postgres_url, rules, Clock(), create=True)
+    store.add([link("https://a.test/")], rank=0)
+    holder, other = store.register("host", 1), store.register("host", 2)
+    assert [lease.name for lease in store.lease(holder, 1)] == ["a.test"]
+    refused = store.commit(
+        other, batch(1, links=[link("https://a.test/1"), link("https://b.test/")])
+    )
+    assert (refused.drops, len(refused.added)) == ({"queue-cap": 1}, 1)
+    kept = store.commit(holder, batch(1, links=[link("https://a.test/1"), link("https://b.test/")]))
+    assert (kept.drops, sum(kept.added.values())) == ({}, 1)
+    store.close()
+
+
+def test_a_link_that_was_seen_is_not_refused(postgres_url: str) -> None:
+    store = PostgresFrontier(postgres_url, StoreRules(max_queued_per_domain=1), create=True)
+    store.add([link("https://a.test/")], rank=0)
+    owner = store.register("host", 1)
+    found = [link("https://a.test/"), link("https://a.test/1"), link("https://a.test/1")]
+    assert store.commit(owner, batch(1, links=found)).drops == {"queue-cap": 1}
+    store.close()
+
+
 def test_two_engines_find_the_same_domain_at_once(meeting: Meeting) -> None:
     one, two, clock = meeting.one, meeting.two, meeting.clock
     first, second = one.register("host", 1), two.register("host", 2)

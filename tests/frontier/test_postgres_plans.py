@@ -81,6 +81,11 @@ HOT: dict[str, dict[str, Any]] = {
     "queue_delete": keys(),
     "defer": {**keys(), "until": same(WAITING + 9), "attempts": same(1)},
     "domain_states": {"ids": ids()},
+    "known": {
+        **{name: value for name, value in keys().items() if name != "orders"},
+        "starts": int8s(range(1, 501)),
+        "ends": int8s(range(1, 501)),
+    },
     "seen_insert": keys(),
     "queue_insert": {
         **keys(),
@@ -151,7 +156,13 @@ def test_a_lease_sorts_only_what_it_takes(filled: PostgresFrontier) -> None:
 
 @pytest.mark.parametrize(
     ("name", "limit"),
-    [("lease", 30_000), ("next_urls", 8_000), ("queue_delete", 8_000), ("release", 20_000)],
+    [
+        ("lease", 30_000),
+        ("known", 4_000),
+        ("next_urls", 8_000),
+        ("queue_delete", 8_000),
+        ("release", 20_000),
+    ],
 )
 def test_the_pages_read_are_bounded_by_the_batch(
     filled: PostgresFrontier, name: str, limit: int
@@ -167,6 +178,6 @@ def test_engines_look_up_by_index_even_without_statistics(postgres_url: str) -> 
     """A table that was empty when it was last analyzed must not be read whole when it has grown."""
     store = PostgresFrontier(postgres_url, StoreRules(), create=True)
     store.db.execute("ANALYZE")
-    for name in ("next_urls", "queue_delete", "settled", "domain_states", "lease"):
+    for name in ("next_urls", "queue_delete", "settled", "known", "domain_states", "lease"):
         assert "Seq Scan" not in plan(store, name), name
     store.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -36,7 +37,6 @@ class PostgresFrontier(PostgresAdder):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._held: set[int] = set()  # as far as this engine knows
         self._unsure = False  # a lease whose commit was cut off may be ours
         self._idled: deque[tuple[int, int]] = deque(maxlen=LOOK_AGAIN)  # (when, domain)
 
@@ -120,7 +120,7 @@ class PostgresFrontier(PostgresAdder):
             return []  # looking costs no write
         if not found:
             found = self._take(owner, limit)
-        self._held.update(row[0] for row in found)
+        self._held.update((row[0], owner) for row in found)
         leases = sorted((_lease(row) for row in found), key=lambda each: each.ready_ms)
         self._complete(leases)
         return leases
@@ -153,9 +153,14 @@ class PostgresFrontier(PostgresAdder):
             for row in self._run(lambda: self._rows("origins_of", ids=ids)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
         except BaseException:
-            self._held.difference_update(by_id)
+            self._forget(by_id)
             self._unsure = True
             raise
+
+    def _forget(self, ids: Iterable[int]) -> None:
+        """These are held no longer."""
+        for ident in ids:
+            self._held.pop(ident, None)
 
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
         runs: dict[int, list[QueuedUrl]] = {ident: [] for ident in domain_ids}
@@ -182,7 +187,7 @@ class PostgresFrontier(PostgresAdder):
     def commit(self, owner: int, batch: Batch) -> Committed:
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
         result = self._transaction(lambda now: self._apply_once(owner, batch, now), owner)
-        self._held.difference_update(release.domain_id for release in batch.released)
+        self._forget(release.domain_id for release in batch.released)
         self._control(result)
         return result
 
@@ -390,6 +395,9 @@ def _lease(row: tuple[Any, ...]) -> Lease:
 
 
 def _page_arrays(pages: list[PageRow]) -> dict[str, Any]:
-    numbers = {name: int8s(getattr(page, name) for page in pages) for name in _PAGE_NUMBERS}
-    words = {name: texts(getattr(page, name) for page in pages) for name in _PAGE_TEXTS}
-    return {**numbers, **words}
+    numbers = zip(*map(attrgetter(*_PAGE_NUMBERS), pages), strict=True)
+    words = zip(*map(attrgetter(*_PAGE_TEXTS), pages), strict=True)
+    return {
+        **dict(zip(_PAGE_NUMBERS, map(int8s, numbers), strict=True)),
+        **dict(zip(_PAGE_TEXTS, map(texts, words), strict=True)),
+    }

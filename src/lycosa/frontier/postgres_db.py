@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
+from array import array
 from collections.abc import Iterable
-from itertools import repeat
+from itertools import chain
 from typing import Any
 
 import psycopg
@@ -200,12 +202,14 @@ def check_version(db: Connection) -> int:
 
 
 # -- arrays ---------------------------------------------------------------------------------------
-# psycopg dumps a list one element at a time through Python; packed here, a number costs 0.1 µs.
+# psycopg dumps a list one element at a time through Python. Packed here, a number costs 0.1 µs:
+# an element is its length and its eight bytes, so the bytes of one rank lie twelve apart and are
+# put there by one slice for all numbers.
 
 _HEAD = struct.Struct(">iiIii")  # dimensions, nulls, type of the elements, length, first index
-_INT8 = struct.Struct(">iq")
 _LENGTH = struct.Struct(">i")
 _INT8_OID, _TEXT_OID, _BYTEA_OID = 20, 25, 17
+_INT8_BLANK = _LENGTH.pack(8) + bytes(8)
 
 
 class Int8s(bytes):
@@ -221,12 +225,23 @@ class Blobs(bytes):
 
 
 def int8s(values: Iterable[int]) -> Int8s:
-    items = list(map(_INT8.pack, repeat(8), values))
-    return Int8s(_head(_INT8_OID, len(items)) + b"".join(items))
+    numbers = array("q", values)
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    data, items = numbers.tobytes(), bytearray(_INT8_BLANK * len(numbers))
+    for rank in range(8):
+        items[4 + rank :: 12] = data[rank::8]
+    return Int8s(_head(_INT8_OID, len(numbers)) + items)
 
 
 def texts(values: Iterable[str]) -> Texts:
-    return Texts(_packed(_TEXT_OID, [_encoded(value) for value in values]))
+    words = list(values)
+    try:
+        items = [word.encode() for word in words]
+        good = b"\0" not in b"".join(items)
+    except UnicodeEncodeError:
+        good = False
+    return Texts(_packed(_TEXT_OID, items if good else list(map(_mended, words))))
 
 
 def blobs(values: Iterable[bytes]) -> Blobs:
@@ -238,19 +253,13 @@ def _head(oid: int, count: int) -> bytes:
 
 
 def _packed(oid: int, items: list[bytes]) -> bytes:
-    parts = [_head(oid, len(items))]
-    for item in items:
-        parts += (_LENGTH.pack(len(item)), item)
-    return b"".join(parts)
+    lengths = map(_LENGTH.pack, map(len, items))
+    return _head(oid, len(items)) + b"".join(chain.from_iterable(zip(lengths, items, strict=True)))
 
 
-def _encoded(text: str) -> bytes:
+def _mended(text: str) -> bytes:
     """What a page or a header may hold and PostgreSQL may not: NUL and lone surrogates."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        data = text.encode(errors="replace")
-    return data.replace(b"\0", b"") if b"\0" in data else data
+    return text.encode(errors="replace").replace(b"\0", b"")
 
 
 class _Packed(Dumper):

@@ -150,6 +150,14 @@ WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp;
 SELECT id, lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains
 WHERE id = ANY (%(ids)s);
 
+-- known: which URLs were seen; those of domain n are fps[starts[n]:ends[n]]
+SELECT u.domain_id, (
+    SELECT array_agg(s.fp) FROM seen AS s
+    WHERE s.domain_id = u.domain_id AND s.fp = ANY ((%(fps)s)[u.first:u.last]))
+FROM (
+    SELECT unnest(%(domains)s) AS domain_id, unnest(%(starts)s)::int4 AS first,
+        unnest(%(ends)s)::int4 AS last) AS u;
+
 -- seen_insert: URLs are seen for the first time; tells which were, for they enter the queue
 INSERT INTO seen (domain_id, fp, ord) SELECT * FROM unnest(%(domains)s, %(fps)s, %(orders)s)
 ON CONFLICT DO NOTHING RETURNING domain_id, fp;
