@@ -106,7 +106,15 @@ COMMANDS = (
         "move a stopped crawl to a PostgreSQL server, where many nodes can work on it",
         ("lycosa migrate --from lycosa-data --to postgresql://user@host/database",),
     ),
-    Command("audit", "audit:audit", "prove from the visit ledger that the crawl was polite"),
+    Command(
+        "audit",
+        "audit:audit",
+        "prove from the visit ledger that the crawl was polite",
+        ("lycosa audit", "lycosa audit --store postgresql://user@host/database node-1 node-2"),
+        "DIR",
+        "*",
+        "data directories of several nodes; else that of --data-dir",
+    ),
     Command(
         "simweb",
         "simweb:simweb",

@@ -38,7 +38,7 @@ class CoreRules:
     lease_time: float = 180.0
     ip_delay: float = 1.0
     max_pages: int = 0
-    engines: int = 1  # that share the page limit
+    engines: int = 1  # of this node; those of all nodes share the page limit
     margin: float = LEASE_MARGIN
 
 
@@ -104,6 +104,7 @@ class Core:
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
         self.total_pages = 0
+        self._engines = rules.engines
         self._allowance = float("inf")
         self._bytes = 0  # in the batch
         self._shared = SharedRobots()
@@ -332,6 +333,7 @@ class Core:
         if reply.to_ms is not None:
             self.to_ms = reply.to_ms
         self.total_pages = committed.total_pages
+        self._engines = max(self.rules.engines, committed.engines)
         for ident, count in committed.added.items():
             held = self.scheduler.held.get(ident)
             if held is not None:
@@ -352,7 +354,7 @@ class Core:
         if not self.rules.max_pages:
             return float("inf")
         left = self.rules.max_pages - self.total_pages
-        share = -(-left // self.rules.engines)  # rounded up, or the last pages never come
+        share = -(-left // self._engines)  # rounded up, or the last pages never come
         return share - self.scheduler.visiting - sum(1 for p in self.batch.pages if p.status)
 
     def _prune(self, now: float) -> None:

@@ -12,7 +12,6 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ from lycosa.metrics import Rates, Stats, limiting
 from lycosa.patience import Away
 from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
-from lycosa.worker import Worker
+from lycosa.worker import Worker, machine_settings
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
@@ -68,7 +67,8 @@ def run_crawl(
         lock = datadir.lock(node.data_dir)
         try:
             check(node.data_dir)
-            frontier, name = opening.open_frontier(crawl, node, sources, resume)
+            frontier, name = opening.open_frontier(crawl, node, limits, sources, resume)
+            limits = opening.shared_limits(frontier, limits)
             return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)
@@ -113,6 +113,7 @@ class Supervisor:
         self.past = self._earlier_runs()
         self.backlog = (0, 0)
         self.loader = Loader(node.data_dir, self._connect, name)
+        self.server = frontier.server
         self._database = None if is_server(node.store) else node.data_dir / DATABASE
         self._identity = _identity(self._database)
         self._signals = 0
@@ -209,6 +210,7 @@ class Supervisor:
 
     def _check_store(self) -> None:
         self.stored_pages, stop = self.frontier.totals()
+        self._check_server()
         if stop:
             self.stop("asked to stop by 'lycosa stop'")
         elif 0 < self.limits.max_pages <= self.stored_pages:
@@ -220,6 +222,19 @@ class Supervisor:
             upkeep.rescue(self.frontier, self.node.data_dir, self.unrescued)
             self.unrescued.clear()
         self._replace_expired()
+
+    def _check_server(self) -> None:
+        """A server that took another's place may have lost commits: engines are fenced and begin
+        anew, seeds are loaded again as far as it forgot them."""
+        if self.frontier.server == self.server:
+            return
+        self.server = self.frontier.server
+        wait = self.crawl.lease_time + self.crawl.delay
+        log.warning(
+            "the store was replaced by another server or restored, and may have lost the last"
+            f" commits: no visits for {wait:g} s, then what was lost is fetched again"
+        )
+        self.loader.start()
 
     def _replace_expired(self) -> None:
         """Leases that ran out. An engine of ours must not wake up again: it is killed now, and
@@ -278,27 +293,15 @@ class Supervisor:
         worker.tell(orjson.dumps(self._engine_settings(index)) + b"\n")
 
     def _engine_settings(self, index: int) -> dict[str, Any]:
-        node = self.node
         return {
             # Exclusions may be many: engines read them from the store.
             "crawl": {**self.crawl.to_json(), "exclude": []},
-            "data_dir": str(node.data_dir.resolve()),
-            "store": node.store,
             "node": self.name,
             "to_ms": self.to_ms,
             "engine": index,
-            "engines": node.engines,
             "workers": self.per_engine,
             "max_pages": self.limits.max_pages,
-            "nameservers": list(_nameservers(node)),
-            "port_map": {str(port): to for port, to in node.port_map.items()},
-            "allow_private": node.allow_private,
-            "allow_networks": node.allow_network,
-            "ip_delay_exempt": node.ip_delay_exempt,
-            "tls_verify": node.tls_verify,
-            "warc": node.warc,
-            "log_level": node.log_level,
-            "log_format": node.log_format,
+            **machine_settings(self.node),
         }
 
     def _read(self, worker: Worker) -> None:
@@ -480,8 +483,3 @@ def _identity(path: Path | None) -> tuple[int, int]:
         return 0, 0
     found = path.stat()
     return found.st_dev, found.st_ino
-
-
-def _nameservers(node: NodeSettings) -> Iterator[str]:
-    for host, port in node.nameservers:
-        yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

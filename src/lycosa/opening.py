@@ -14,6 +14,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from lycosa.config import (
     SETTINGS_KEY,
     CrawlSettings,
     NodeSettings,
+    RunLimits,
     earlier_delays,
     node_json,
     node_key,
@@ -35,13 +37,14 @@ from lycosa.errors import UserError
 from lycosa.frontier import DATABASE, Frontier, is_server
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
-from lycosa.seeding import any_good, check_whole
+from lycosa.seeding import any_good, check_whole, loading_key
 
 if TYPE_CHECKING:
     from lycosa.frontier.postgres import PostgresFrontier
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
+MAX_PAGES_KEY = "max_pages"  # under which a server keeps the page limit of all nodes
 
 log = get_logger("node")
 
@@ -81,7 +84,11 @@ def check_seeds(seeds: list[str]) -> None:
 
 
 def open_frontier(
-    crawl: CrawlSettings, node: NodeSettings, sources: list[str], resume: bool
+    crawl: CrawlSettings,
+    node: NodeSettings,
+    limits: RunLimits,
+    sources: list[str],
+    resume: bool,
 ) -> tuple[Frontier, str]:
     """The frontier of a new crawl, or of an old one with everything that died in it rescued; and
     the name of this node, '' where there is only one.
@@ -89,13 +96,24 @@ def open_frontier(
     Seeds are copied before there is a database that could claim to have them.
     """
     if is_server(node.store):
-        return _open_server(crawl, node, sources, resume)
+        return _open_server(crawl, node, limits, sources, resume)
     datadir.copy_seeds(node.data_dir, sources, more=resume)
     return _open_file(crawl, node, resume), ""
 
 
+def shared_limits(frontier: Frontier, limits: RunLimits) -> RunLimits:
+    """With the page limit that holds for all nodes of a crawl on a server."""
+    if not frontier.server_clock:
+        return limits
+    return replace(limits, max_pages=int(frontier.setting(MAX_PAGES_KEY) or 0))
+
+
 def _open_server(
-    crawl: CrawlSettings, node: NodeSettings, sources: list[str], resume: bool
+    crawl: CrawlSettings,
+    node: NodeSettings,
+    limits: RunLimits,
+    sources: list[str],
+    resume: bool,
 ) -> tuple[Frontier, str]:
     from lycosa.frontier.postgres import PostgresFrontier
 
@@ -109,12 +127,15 @@ def _open_server(
         )
     if resume:
         name = datadir.join(root, frontier.setting("crawl_id") or "-")
-        _agree(frontier, name, crawl)
+        _agree(frontier, name, crawl, limits)
         datadir.copy_seeds(root, sources, more=True)
     else:
         name = _begin(frontier, root, crawl, sources, stored is not None)
+        frontier.put_settings({MAX_PAGES_KEY: limits.max_pages})
     _take_over(frontier, root, name)
-    loading = {"seeds_loaded": 0, "finished": 0} if sources else {}
+    # Other nodes must not think that the crawl has ended before these seeds are loaded.
+    now = frontier.now_ms()
+    loading = {"seeds_loaded": 0, "finished": 0, loading_key(name): now} if sources else {}
     frontier.put_settings({node_key(name): orjson.dumps(node_json(node)).decode(), **loading})
     return frontier, name
 
@@ -137,10 +158,13 @@ def _begin(
     return datadir.join(root, ident)
 
 
-def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings) -> None:
+def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings, limits: RunLimits) -> None:
     """All nodes of a crawl work by the same settings; who is alone may change them."""
     stored = stored_settings({SETTINGS_KEY: frontier.setting(SETTINGS_KEY)})
     difference = crawl.difference(stored) if stored is not None else []
+    most = int(frontier.setting(MAX_PAGES_KEY) or 0)
+    if limits.max_pages not in (0, most):
+        difference.append(f"--max-pages: {limits.max_pages} here, {most or 'no limit'} there")
     if frontier.others(name):
         if difference:
             raise UserError(
@@ -149,7 +173,8 @@ def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings) -> None:
             )
         return
     _tell_changes(frontier, crawl)
-    frontier.put_settings({SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0})
+    shared = {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0}
+    frontier.put_settings({**shared, MAX_PAGES_KEY: limits.max_pages})
     frontier.put_exclusions(crawl.exclude)
 
 

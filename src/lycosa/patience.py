@@ -23,7 +23,10 @@ log = get_logger("store")
 class Patience:
     """How long to wait for a store that is away: said once, however often it is tried."""
 
-    def __init__(self, lease_time: float) -> None:
+    def __init__(
+        self, lease_time: float, note: str = "What was fetched is kept; trying again."
+    ) -> None:
+        self._note = note
         # Everybody must have come back before those who may rescue do so.
         self._longest = min(LONGEST, lease_time / 6)
         self._wait = 0.0
@@ -31,7 +34,7 @@ class Patience:
     def after(self, error: BaseException) -> float:
         """Seconds until the next try."""
         if not self._wait:
-            log.warning(f"{error} What was fetched is kept; trying again.")
+            log.warning(f"{error} {self._note}")
         self._wait = min(self._longest, self._wait * 2 or SHORTEST)
         return self._wait * random.uniform(0.7, 1.0)
 

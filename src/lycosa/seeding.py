@@ -1,7 +1,7 @@
 """Loads the copied seed files into the frontier, in chunks, beside the running crawl.
 
 Each chunk and the place it ends at are one transaction: a kill at any moment loses no seed and
-adds none twice.
+adds none twice, and after a store was away the loading goes on from what the store knows.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pathlib import Path
 
 from lycosa.config import NODE_KEY, node_key
 from lycosa.datadir import SEEDS
+from lycosa.errors import StoreGone
 from lycosa.frontier import Frontier, Link
 from lycosa.log import get_logger
+from lycosa.patience import LONGEST, Patience
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.urls import domain_id, fingerprint
 
@@ -39,8 +41,14 @@ class Loader:
         self.error: Exception | None = None
         self.loaded = 0
         self.bad = 0
+        self._bad_told = ("", 0)  # file and line up to which bad lines were counted
+        self._patience = Patience(6 * LONGEST, "The seeds are loaded when it is back.")
 
     def start(self) -> None:
+        """Load what the store does not know yet; also again, after it forgot some."""
+        self.stop()
+        self._stop.clear()
+        self.done.clear()
         self._thread = threading.Thread(target=self._run, name="seeds", daemon=True)
         self._thread.start()
 
@@ -52,16 +60,24 @@ class Loader:
 
     def _run(self) -> None:
         try:
-            frontier = self._connect()
-            try:
-                frontier.load_in_bulk()
-                self.load(frontier)
-            finally:
-                frontier.close()
+            while not self._stop.is_set():
+                try:
+                    self._load_all()
+                    return
+                except StoreGone as error:
+                    self._stop.wait(self._patience.after(error))
         except Exception as error:  # whatever it is, the crawl must not wait for it
             self.error = error
         finally:
             self.some.set()
+
+    def _load_all(self) -> None:
+        frontier = self._connect()
+        try:
+            frontier.load_in_bulk()
+            self.load(frontier)
+        finally:
+            frontier.close()
 
     def load(self, frontier: Frontier) -> None:
         """Every file from where its loading ended."""
@@ -76,6 +92,7 @@ class Loader:
                 progress = {key: end, "seeds:rank": rank, **self._sign(frontier.now_ms())}
                 frontier.add(chunk, seeds_done=progress, rank=rank - len(chunk))
                 self.loaded += len(chunk)
+                self._patience.over()
                 first = False
                 self.some.set()
                 if self._stop.is_set():
@@ -87,7 +104,7 @@ class Loader:
 
     def _sign(self, now_ms: int) -> dict[str, int]:
         """Other nodes must not think that the crawl has ended between two chunks."""
-        return {f"loading:{self._node}": now_ms} if self._node else {}
+        return {loading_key(self._node): now_ms} if self._node else {}
 
     def _chunks(self, name: str, at: int, first: bool) -> Iterator[tuple[list[Link], int]]:
         """Lists of links with the number of the line each ends at."""
@@ -95,22 +112,31 @@ class Loader:
             entries = read(islice(lines, at, None), at + 1)
             size = FIRST_CHUNK if first else CHUNK
             while taken := list(islice(entries, size)):
-                yield list(self._links(taken)), taken[-1].line
+                yield list(self._links(name, taken)), taken[-1].line
                 size = CHUNK
 
-    def _links(self, entries: list[Seed | BadSeed]) -> Iterator[Link]:
+    def _links(self, name: str, entries: list[Seed | BadSeed]) -> Iterator[Link]:
         for entry in entries:
             if isinstance(entry, Seed):
                 yield _link(entry)
-                continue
-            self.bad += 1
-            if self.bad <= NAMED_BAD:
-                log.warning(f"seed line {entry.line} left out: {entry.why}", text=entry.text[:80])
+            elif (name, entry.line) > self._bad_told:  # a chunk may be read twice
+                self._bad_told = (name, entry.line)
+                self.bad += 1
+                self._tell_bad(entry)
+
+    def _tell_bad(self, entry: BadSeed) -> None:
+        if self.bad <= NAMED_BAD:
+            log.warning(f"seed line {entry.line} left out: {entry.why}", text=entry.text[:80])
 
 
 def seeds_key(node: str, name: str) -> str:
     """Under which the store keeps how much of a seed file is loaded."""
     return f"seeds:{node}:{name}" if node else f"seeds:{name}"
+
+
+def loading_key(node: str) -> str:
+    """Under which the store keeps when a node last loaded seeds."""
+    return f"loading:{node}"
 
 
 def renamed(node: str, key: str) -> str:

@@ -30,14 +30,23 @@ SHORT = ("--engines", "1", "--max-workers", "100", "--visit-timeout", "2", "--le
 class Cluster:
     """Nodes with a directory each, and what they kept together."""
 
-    def __init__(self, web: SimWeb, root: Path, store: str, count: int, *flags: str) -> None:
+    def __init__(
+        self,
+        web: SimWeb,
+        root: Path,
+        store: str,
+        count: int,
+        *flags: str,
+        delay: float = DELAY,
+    ) -> None:
         self.web = web
+        self.delay = delay
         self.store = store
         self.nodes = []
         for number in range(count):
             folder = root / f"node-{number}"
             folder.mkdir()
-            self.nodes.append(Crawl(web, folder, DELAY, "--store", store, *SHORT, *flags))
+            self.nodes.append(Crawl(web, folder, delay, "--store", store, *SHORT, *flags))
 
     def start(self, number: int, resume: bool = True) -> subprocess.Popen[bytes]:
         return self.nodes[number].start(resume)
@@ -73,7 +82,7 @@ class Cluster:
         texts = self.texts()
         assert set(texts) == kept
         assert set(texts.values()) == {1}
-        report = self.web.check(DELAY)
+        report = self.web.check(self.delay)
         assert report.ok, report.text()
 
     def logs(self) -> str:

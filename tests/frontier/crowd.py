@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import time
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
@@ -24,6 +25,7 @@ from lycosa.urls import domain_id, fingerprint
 
 DELAY_MS = 20
 LEASE_MS = 4000
+IDLE_MS = 1000  # that a process may have nothing in hand while a domain is ready
 MARGIN = 0.5  # seconds before the end of a lease at which a worker stops
 RULES = StoreRules(delay_ms=DELAY_MS, lease_ms=LEASE_MS, max_queued_per_domain=1_000_000)
 
@@ -49,6 +51,7 @@ class Worker:
         self.rng = random.Random(seed)
         self.log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self.number = 0
+        self.dry = False  # nothing in hand
         self.join()
 
     def join(self) -> None:
@@ -63,6 +66,7 @@ class Worker:
         while True:
             try:
                 if not self.turn() and self.store.finished():
+                    self.thirst(self.store.now_ms(), False)
                     return
             except Fenced:
                 self.write("fenced", self.owner)
@@ -74,16 +78,28 @@ class Worker:
         """Commit what was done, take more, do it; returns whether there was anything."""
         sent = engine_now()
         self.commit()
+        asked = self.store.now_ms()
         leases = self.store.lease(self.owner, 8)
+        self.thirst(asked if not leases else self.store.now_ms(), not leases)
+        if leases:
+            self.write(
+                "took", self.store.now_ms(), *(f"{x.domain_id}:{x.ready_ms}" for x in leases)
+            )
         for lease in leases:
             if engine_now() < sent + LEASE_MS / 1000 - MARGIN:
                 self.visit(lease)
             else:
                 self.batch.released.append(self._release(lease, lease.ready_ms))
         if not leases:
-            self.store.rescue()
-            time.sleep(0.02)
+            if self.store.rescue():
+                self.write("rescued", self.store.now_ms())
+            time.sleep(self.rng.uniform(0.03, 0.09))
         return bool(leases)
+
+    def thirst(self, now: int, dry: bool) -> None:
+        if dry != self.dry:
+            self.dry = dry
+            self.write("dry" if dry else "wet", now)
 
     def commit(self) -> None:
         self.number += 1
@@ -97,6 +113,9 @@ class Worker:
                 time.sleep(0.05)
         for page in batch.pages:
             self.write("done", page.fp)
+        if batch.released:
+            freed = (release.domain_id for release in batch.released)
+            self.write("free", self.store.now_ms(), *freed)
 
     def visit(self, lease: Lease) -> None:
         """One moment with a domain, one page of it kept (in the crowded ones, several)."""
@@ -146,6 +165,71 @@ def judge(logs: Iterable[Path], killed: bool) -> list[str]:
             if begin < end + DELAY_MS:
                 wrong.append(f"{ident}: {other} began {begin - end} ms after {one} ended")
     return wrong
+
+
+Span = tuple[int, int]
+
+
+def longest_idle(logs: Iterable[Path]) -> int:
+    """The longest time in ms that a process had nothing in hand while a domain was ready, not
+    always the same one. By the logs alone: a domain is ready from its time, or from when it was
+    given back if that is later, until somebody took it."""
+    idle: list[Span] = []
+    changes: dict[str, list[tuple[int, int]]] = defaultdict(list)  # (when, ready at; -1: free)
+    rescues: list[int] = []
+    for log in logs:
+        since = -1
+        for line in log.read_text().splitlines():
+            kind, *words = line.split()
+            if kind == "took":
+                for ident, ready in (word.split(":") for word in words[1:]):
+                    changes[ident].append((int(words[0]), int(ready)))
+            elif kind == "free":
+                for ident in words[1:]:
+                    changes[ident].append((int(words[0]), -1))
+            elif kind == "rescued":
+                rescues.append(int(words[0]))
+            elif kind == "dry":
+                since = int(words[0])
+            elif kind == "wet":
+                idle.append((since, int(words[0])))
+    spans = merged(ready_spans(changes, sorted(rescues)))
+    return max((_overlap(each, spans) for each in idle), default=0)
+
+
+def ready_spans(changes: dict[str, list[tuple[int, int]]], rescues: list[int]) -> Iterable[Span]:
+    for found in changes.values():
+        found.sort()
+        freed: int | None = 0
+        for when, ready in found:
+            if ready < 0:
+                freed = when
+                continue
+            if freed is None:  # its holder died: free since it was rescued
+                before = bisect(rescues, when)
+                freed = rescues[before - 1] if before else when
+            if max(freed, ready) < when:
+                yield max(freed, ready), when
+            freed = None
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    whole: list[Span] = []
+    for begin, end in sorted(spans):
+        if whole and begin <= whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
+        else:
+            whole.append((begin, end))
+    return whole
+
+
+def _overlap(idle: Span, spans: list[Span]) -> int:
+    """The longest piece of a time that lies in one of the spans."""
+    first = max(0, bisect(spans, (idle[0],)) - 1)
+    last = bisect(spans, (idle[1],))
+    return max(
+        (min(idle[1], end) - max(idle[0], begin) for begin, end in spans[first:last]), default=0
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,10 @@ itself, so one server serves all.
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,12 +27,66 @@ class OwnServer:
     def __init__(self, handle: Any) -> None:
         self._handle = handle
         self.url: str = handle.get_uri()
+        self.folder = Path(handle.pgdata)
 
     def stop(self) -> None:
         self._handle.stop()
 
     def start(self) -> None:
         self._handle.ensure_postgres_running()
+
+    def kill(self) -> None:
+        """As a power cut does."""
+        self.run("pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
+
+    def run(self, program: str, *words: str | Path) -> None:
+        """One of PostgreSQL's own programs, as the server's user."""
+        subprocess.run(
+            [self._handle.bin_path / program, *map(str, words)],
+            check=True,
+            user=self._handle.system_user,
+            stdout=subprocess.DEVNULL,
+        )
+
+
+class Standby:
+    """A copy of a server that follows it, asynchronously, until it is cut off."""
+
+    def __init__(self, server: OwnServer) -> None:
+        self._server = server
+        self.folder = server.folder.with_name("standby")
+        self.folder.mkdir(mode=0o700)
+        owner = server.folder.stat()
+        os.chown(self.folder, owner.st_uid, owner.st_gid)
+        source = f"host={server.folder} user=postgres"
+        server.run(
+            "pg_basebackup", "-D", self.folder, "-R", "-X", "stream", "-c", "fast", "-d", source
+        )
+        for leftover in self.folder.glob(".s.PGSQL.*"):  # the server's own socket
+            leftover.unlink()
+        log = self.folder / "standby.log"
+        sockets = f'-h "" -k {self.folder}'
+        server.run("pg_ctl", "-D", self.folder, "-l", log, "-w", "-o", sockets, "start")
+        self.url = f"postgresql://postgres@/postgres?host={self.folder}"
+
+    def cut_off(self) -> None:
+        """It hears no more of what the server commits."""
+        with psycopg.connect(self.url, autocommit=True) as db:
+            db.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            db.execute("SELECT pg_reload_conf()")
+        for _ in range(100):
+            with psycopg.connect(self._server.url, autocommit=True) as db:
+                if not db.execute("SELECT 1 FROM pg_stat_replication").fetchall():
+                    return
+            time.sleep(0.1)
+        raise AssertionError("the standby still follows")
+
+    def promote(self) -> None:
+        self._server.run("pg_ctl", "-D", self.folder, "-w", "promote")
+
+    def remove(self) -> None:
+        self._server.run("pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
+        shutil.rmtree(self.folder)
 
 
 def own_server() -> Iterator[str]:

@@ -1,33 +1,66 @@
-"""`lycosa audit`: proves from the visit ledger alone that no domain was visited too soon."""
+"""`lycosa audit`: proves from the visit ledgers alone that no domain was visited too soon.
+
+Each node of a cluster has a ledger of its own: given the directories of several, it judges their
+visits together; it says whose it has not seen.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lycosa.commands.look import opened, print_json, utc
 from lycosa.config import Values, earlier_delays, stored_settings
-from lycosa.errors import StoreError
+from lycosa.errors import StoreError, UserError
 
 if TYPE_CHECKING:
     from lycosa.archive.ledger import AuditReport
 
 
-def audit(values: Values, _: list[str]) -> int:
+def audit(values: Values, words: list[str]) -> int:
     """Exit code 1 if a single visit broke the rule."""
     from lycosa.archive import ledger
+    from lycosa.archive.segments import listed, segment_owner
 
+    roots = [Path(word) for word in words] or [values["data-dir"]]
+    for root in roots:
+        if not (root / "visits").is_dir():
+            raise UserError(f"There is no ledger of visits in {root}: name a node's directory.")
     with opened(values) as reader:
         stored = reader.settings()
+        engines = reader.status()["engines"]
+    seen = {segment_owner(number) for root in roots for number, _ in listed(root, "visits")}
+    unseen = unseen_places(engines, seen)
     settings = stored_settings(stored)
     if settings is None:
         raise StoreError("The crawl has no settings stored, so its delay is not known.")
-    visits = ledger.read(values["data-dir"])
+    visits = chain.from_iterable(ledger.read(root) for root in roots)
     report = ledger.audit(visits, settings.delay, earlier_delays(stored))
     if values["json"]:
-        print_json({"ok": report.ok, "delay": settings.delay, "report": report})
+        found = {"ok": report.ok, "delay": settings.delay, "report": report}
+        print_json({**found, "unseen": unseen})
     else:
-        print("\n".join(report_lines(report, settings.delay)))
+        print("\n".join(report_lines(report, settings.delay) + unseen_lines(unseen)))
     return 0 if report.ok else 1
+
+
+def unseen_places(engines: list[dict[str, Any]], seen: Collection[int]) -> list[str]:
+    """Where the ledgers of engines lie that sent requests and were not seen; pure."""
+    away = [each for each in engines if each["id"] not in seen and each.get("requests")]
+    return sorted({f"{each['host']}:{each.get('directory', '')}" for each in away})
+
+
+def unseen_lines(unseen: list[str]) -> list[str]:
+    """What the report can't tell; pure."""
+    if not unseen:
+        return []
+    return [
+        "This is not the whole crawl: a visit by one of these nodes can't be seen here. Copy their"
+        " visits folders, and name all directories:",
+        *(f"  {place}" for place in unseen),
+    ]
 
 
 def report_lines(report: AuditReport, delay: float) -> list[str]:

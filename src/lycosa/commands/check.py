@@ -1,7 +1,8 @@
 """`lycosa check`: whether this machine is ready for a crawl, and how fast it could be.
 
 `findings` and `ceilings` are pure: readings in, sentences out. Only `take_readings` asks the
-machine. Sends nothing to any site: one look-up goes to the name server.
+machine. Sends nothing to any site: one look-up goes to the name server, and a store on a server is
+looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from lycosa.clock import engine_now, wall_now
 from lycosa.commands.crawl import check_seeds
 from lycosa.commands.look import print_json, utc
 from lycosa.config import Values, cores
+from lycosa.frontier import ServerFacts, check_server, is_server
 from lycosa.view import rate, size
 
 _GIB = 1024**3
@@ -24,6 +26,7 @@ _PAGE_CPU_S = 0.003  # budget of an https page, everything included
 _VISIT_S = 2.0  # a typical visit on the public web: name, handshake, robots.txt or page
 _HTTPS_BYTES = 100_000  # memory of one https transfer in flight
 _ENGINE_BYTES = 250_000_000
+_CONNECTIONS_BESIDE = 3  # of a node to its store: supervisor, seeds, somebody who looks
 _FILES_BESIDE = 100  # open files of an engine beside its connections
 _EARLIEST_MS = 1_735_689_600_000  # 2025: a clock before it was never set
 _DNS_WAIT_S = 6.0
@@ -46,6 +49,7 @@ class Readings:
     max_workers: int = 1000
     engines: int = 1
     delay: float = 70.0
+    store: ServerFacts | None = None  # of a store on a server
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Finding:
 
 
 def check(values: Values, words: list[str]) -> int:
-    """Exit code 1 if something stands in the way."""
+    """Exit code 1 if something stands in the way; a store that can't be used is a mistake (2)."""
     readings = take_readings(values, check_seeds(words, needed=False))
     found, speed = findings(readings), speed_lines(readings)
     ready = all(each.ok for each in found)
@@ -98,7 +102,20 @@ def findings(now: Readings) -> list[Finding]:
         _finding("disk", now.disk >= _GIB, f"{size(now.disk)} free", "free some space"),
         _finding("clock", now.now_ms >= _EARLIEST_MS, utc(now.now_ms), "set the clock"),
         Finding("cores", True, f"{now.cores} usable, {now.engines} engines"),
+        *([_store_finding(now.store, now.engines)] if now.store else []),
     ]
+
+
+def _store_finding(store: ServerFacts, engines: int) -> Finding:
+    needed = engines + _CONNECTIONS_BESIDE
+    content = "holds a crawl" if store.crawl else "holds no crawl yet"
+    return _finding(
+        "store",
+        store.connections >= needed,
+        f"PostgreSQL {store.version} {store.where} answers in {store.round_trip_ms:.1f} ms,"
+        f" {content}; {store.connections:,} connections free, {needed} needed by this node",
+        "raise max_connections there",
+    )
 
 
 def _finding(name: str, ok: bool, text: str, advice: str) -> Finding:
@@ -166,6 +183,8 @@ def take_readings(values: Values, seeds: list[str]) -> Readings:
         engines=engines,
         delay=values["delay"],
     )
+    if is_server(values["store"]):
+        readings.store = check_server(values["store"])
     readings.dns_ms, readings.dns_error = look_up(name, values["nameserver"])
     return readings
 

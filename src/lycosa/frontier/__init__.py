@@ -94,6 +94,7 @@ class Committed:
     total_pages: int  # of the whole crawl, engines of all nodes
     stop: bool  # somebody asked the crawl to stop
     rules_version: int  # changes when exclusions were added
+    engines: int = 0  # of all nodes that work on the crawl; 0: of one node, which knows
     added: dict[int, int] = field(default_factory=dict)  # new URLs by domain
     drops: dict[str, int] = field(default_factory=dict)  # refused by the store, by reason
     purged: dict[str, int] = field(default_factory=dict)  # failed for good in bulk, by outcome
@@ -133,6 +134,10 @@ class Frontier(Protocol):
 
     rules: StoreRules
     server_clock: bool  # its time is not ours: engines measure the difference at every commit
+
+    @property
+    def server(self) -> str:
+        """Which server it is on; another value says that the last commits may be lost."""
 
     def now_ms(self) -> int: ...
 
@@ -244,6 +249,16 @@ class Place(NamedTuple):
     node: str
 
 
+class ServerFacts(NamedTuple):
+    """What was found out about a server."""
+
+    where: str
+    version: str
+    round_trip_ms: float
+    crawl: bool  # whether it holds one
+    connections: int  # that are free
+
+
 class Reader(Protocol):
     """What a person asks of the store: status, pages, why."""
 
@@ -325,13 +340,13 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
     return SqliteReader(path)
 
 
-def check_server(store: str) -> None:
+def check_server(store: str) -> ServerFacts:
     """Refuse a server that can't be used, before anything is written."""
     _need_psycopg()
-    from lycosa.frontier.postgres_db import connect
+    from lycosa.frontier.postgres_check import facts
 
     try:
-        connect(store, "lycosa check").close()
+        return facts(store)
     except StoreGone as error:
         raise UserError(f"{error} Check the host and port in --store.") from None
 

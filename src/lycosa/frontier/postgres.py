@@ -112,7 +112,7 @@ class PostgresFrontier(PostgresAdder):
     # -- leases -------------------------------------------------------------------------------
 
     def lease(self, owner: int, limit: int) -> list[Lease]:
-        if limit <= 0:
+        if limit <= 0 or (self._timeline.leases_from and self._timeline.waits(self.now_ms())):
             return []
         found = self._lost_leases(owner) if self._unsure else []
         now = self._test_now()
@@ -197,8 +197,9 @@ class PostgresFrontier(PostgresAdder):
         return result
 
     def _control(self, result: Committed) -> None:
-        total, stop, version = self._run(lambda: self._rows("control"))[0]
+        total, stop, version, engines = self._run(lambda: self._rows("control"))[0]
         result.total_pages = total or 0
+        result.engines = engines
         result.stop = stop == "1"
         result.rules_version = int(version or 0)
 

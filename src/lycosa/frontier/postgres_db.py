@@ -56,9 +56,11 @@ def connect(url: str, name: str, session: dict[str, str] | None = None) -> Conne
         "keepalives_idle": 5,
         "keepalives_interval": 5,
         "keepalives_count": 3,
-        "target_session_attrs": "read-write",  # of several hosts the primary, after a failover too
         "application_name": name,
         **given,
+        # Of several hosts the primary, after a failover too. Never a standby: a session there
+        # would live on through its promotion and not notice it.
+        "target_session_attrs": "read-write",
     }
     try:
         db = psycopg.connect(make_conninfo("", **options), autocommit=True)
@@ -149,14 +151,19 @@ def mapped(error: psycopg.Error, where: str) -> StoreError | UserError:
     if isinstance(error, pg.DiskFull):
         return DiskFull(f"The disk of the PostgreSQL server {where} is full: make room there.")
     if isinstance(error, pg.InsufficientPrivilege | pg.InvalidSchemaName):
-        return UserError(
-            f"The user of the store {where} may not do what lycosa needs: let it own the database, "
-            "or grant it CREATE on a schema of its own."
-        )
+        return may_not(where)
     gone = ("08", "57", "53", "25P", "25006", "40", "55P03", "58")
     if not code or code.startswith(gone):
         return StoreGone(f"The PostgreSQL server {where} is gone or busy ({_short(error)}).")
     return StoreError(f"The PostgreSQL server {where} failed: {_short(error)}.")
+
+
+def may_not(where: str) -> UserError:
+    """For a user without the rights."""
+    return UserError(
+        f"The user of the store {where} may not do what lycosa needs: let it own the database, "
+        "or grant it CREATE on a schema of its own."
+    )
 
 
 def _short(error: psycopg.Error) -> str:

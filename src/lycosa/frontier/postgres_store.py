@@ -29,6 +29,7 @@ from lycosa.frontier.postgres_db import (
     parsed,
     place,
 )
+from lycosa.frontier.postgres_timeline import Timeline
 from lycosa.frontier.states import Contact
 
 SQL = queries.load("postgres")
@@ -56,17 +57,27 @@ class PostgresStore:
         self._clock = clock
         self._name = name
         self._contact = Contact(rules.lease_ms)
+        self._timeline = Timeline(rules)
         self.db = self._connect()
         if create:
             migrate(self.db, self.where)
         elif self._run(lambda: check_version(self.db)) == 0:
             raise UserError(f"There is no crawl in the PostgreSQL database {self.where}.")
+        self._run(self._look)
 
     def _connect(self) -> Connection:
         # Short, because a stopped engine in the middle of a transaction holds up its rescue.
         idle_ms = max(1000, min(30_000, self.rules.lease_ms // 4))
         session = {**PLANNER, "idle_in_transaction_session_timeout": str(idle_ms)}
         return connect(self._url, self._name, session)
+
+    def _look(self) -> None:
+        self._timeline.look(self.db, self._now())
+
+    @property
+    def server(self) -> str:
+        """Which server this is; another value says that the last commits may be lost."""
+        return self._timeline.server
 
     # -- statements and transactions ----------------------------------------------------------
 
@@ -86,6 +97,7 @@ class PostgresStore:
             if self.db.closed:
                 self.db = self._connect()
                 self._contact.lost()
+                self._look()
             return action()
         except psycopg.Error as error:
             self._drop_broken()
@@ -186,7 +198,7 @@ class PostgresStore:
 
     def totals(self) -> tuple[int, bool]:
         """Pages of the whole crawl, and whether somebody asked it to stop."""
-        total, stop, _ = self._run(lambda: self._rows("control"))[0]
+        total, stop, *_ = self._run(lambda: self._rows("control"))[0]
         return total or 0, stop == "1"
 
     def backlog(self) -> tuple[int, int]:

@@ -24,6 +24,7 @@ class SqliteStore:
     """One connection. `now_ms` is the store's clock."""
 
     server_clock = False
+    server = ""
 
     def __init__(
         self, path: Path, rules: StoreRules, now_ms: Callable[[], int], *, create: bool = False

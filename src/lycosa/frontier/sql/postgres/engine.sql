@@ -227,7 +227,8 @@ ON CONFLICT (kind, id) DO UPDATE SET length = excluded.length, closed = excluded
 -- control: what engines must hear of
 SELECT (SELECT sum(pages)::int8 FROM crawlers),
     (SELECT value FROM crawl WHERE key = 'stop'),
-    (SELECT value FROM crawl WHERE key = 'rules_version');
+    (SELECT value FROM crawl WHERE key = 'rules_version'),
+    (SELECT count(*) FROM crawlers WHERE NOT dead);
 
 -- backlog: URLs queued and domains known, from what the engines have counted
 SELECT coalesce(sum(queued), 0)::int8, coalesce(sum(domains), 0)::int8 FROM crawlers;

@@ -1,0 +1,30 @@
+-- server_identity: which cluster of files this is, and which branch of its history is written
+SELECT (SELECT system_identifier FROM pg_control_system())::text || '/'
+    || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+
+-- server_known: the server that the crawl was on, and from when on it gives out leases
+SELECT (SELECT value FROM crawl WHERE key = 'server'),
+    (SELECT value::int8 FROM crawl WHERE key = 'leases_from');
+
+-- server_first: the server of a crawl that had none
+INSERT INTO crawl (key, value) VALUES ('server', %(server)s) ON CONFLICT DO NOTHING;
+
+-- server_changed: of all that notice it, one gets a row
+UPDATE crawl SET value = %(server)s WHERE key = 'server' AND value = %(before)s RETURNING key;
+
+-- leases_from: nobody gets a domain before
+INSERT INTO crawl (key, value) VALUES ('leases_from', (%(from)s::int8)::text)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+
+-- bury_all: what any engine believes to hold is not what the store knows
+UPDATE crawlers SET dead = true WHERE NOT dead;
+
+-- wait_all: domains that were held, or that asked for more than the usual delay
+UPDATE domains SET lease_owner = least(lease_owner, 0),
+    ready_at = greatest(ready_at, %(since)s + greatest(delay_ms, %(delay)s)),
+    polite_at = greatest(polite_at, %(since)s + greatest(delay_ms, %(delay)s))
+WHERE lease_owner > 0 OR delay_ms > %(delay)s;
+
+-- skip_numbers: numbers of engines whose registration was lost are not given out again
+SELECT setval(pg_get_serial_sequence('crawlers', 'id'),
+    nextval(pg_get_serial_sequence('crawlers', 'id')) + %(skip)s);
