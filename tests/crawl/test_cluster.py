@@ -169,8 +169,21 @@ def check_reading(cluster: Cluster, store: str) -> None:
     assert len(here.stdout) > len(away.stdout) > 0
     why = lycosa("why", row["url"], "--store", store)
     assert "done at" in why.stdout
+    check_audit(cluster, store)
     again = lycosa("crawl", cluster.nodes[0].seeds, "--email", EMAIL, "--store", store)
     assert again.returncode == 2 and "holds a crawl already" in again.stderr
+
+
+def check_audit(cluster: Cluster, store: str) -> None:
+    """Of one node, and of both."""
+    first, second = (node.data for node in cluster.nodes)
+    words = ("audit", "--store", store)
+    one = lycosa(*words, "--data-dir", first)
+    assert one.returncode == 0 and "This is not the whole crawl" in one.stdout
+    assert str(second.resolve()) in one.stdout and str(first) not in one.stdout
+    both = lycosa(*words, first, second)
+    assert both.returncode == 0 and both.stdout.endswith("Every visit was polite.\n")
+    assert lycosa(*words, cluster.nodes[0].root).returncode == 2
 
 
 def test_a_killed_node_and_one_that_sleeps_are_survived(
@@ -191,6 +204,26 @@ def test_a_killed_node_and_one_that_sleeps_are_survived(
     again = cluster.start(0)
     cluster.finish(again, second, third)
     cluster.check()
+
+
+def test_the_page_limit_is_that_of_all_nodes(
+    web: SimWeb, tmp_path: Path, postgres_url: str
+) -> None:
+    cluster = Cluster(web, tmp_path, postgres_url, 3)
+    limit = ["--max-pages", "200"]
+    first, second, third = cluster.nodes
+    first.flags += limit
+    processes = [first.start()]
+    wait_for(lambda: cluster.pages() > 5)
+    third.flags += ["--max-pages", "150"]
+    refused = lycosa("crawl", "--resume", *third.flags)
+    assert refused.returncode == 2
+    assert "--max-pages: 150 here, 200 there" in refused.stderr
+    processes.append(second.start(resume=True))  # it is told by the store
+    cluster.finish(*processes)
+    # Each engine holds back what others may be fetching: the rest is rounding.
+    assert 200 <= cluster.pages() <= 204
+    assert "200 pages reached" in second.log.read_text()
 
 
 def test_a_node_that_differs_is_refused(web: SimWeb, tmp_path: Path, postgres_url: str) -> None:

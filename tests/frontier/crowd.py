@@ -52,10 +52,12 @@ class Worker:
         self.log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self.number = 0
         self.dry = False  # nothing in hand
+        self.renewed = self.looked = 0.0
         self.join()
 
     def join(self) -> None:
         self.owner = self.store.register("crowd", os.getpid())
+        self.renewed = 0.0
         self.number = 0
         self.batch = Batch()
 
@@ -65,7 +67,7 @@ class Worker:
     def run(self) -> None:
         while True:
             try:
-                if not self.turn() and self.store.finished():
+                if not self.turn() and self.look_around():
                     self.thirst(self.store.now_ms(), False)
                     return
             except Fenced:
@@ -76,25 +78,35 @@ class Worker:
 
     def turn(self) -> bool:
         """Commit what was done, take more, do it; returns whether there was anything."""
-        sent = engine_now()
-        self.commit()
-        asked = self.store.now_ms()
+        if not self.batch.empty() or engine_now() > self.renewed + LEASE_MS / 8000:
+            self.renewed = engine_now()
+            self.commit()
+        sent = self.renewed
+        asked = 0 if self.dry else self.store.now_ms()
         leases = self.store.lease(self.owner, 8)
-        self.thirst(asked if not leases else self.store.now_ms(), not leases)
-        if leases:
-            self.write(
-                "took", self.store.now_ms(), *(f"{x.domain_id}:{x.ready_ms}" for x in leases)
-            )
+        if not leases:
+            self.thirst(asked, True)
+        else:
+            now = self.store.now_ms()
+            self.thirst(now, False)
+            self.write("took", now, *(f"{each.domain_id}:{each.ready_ms}" for each in leases))
         for lease in leases:
             if engine_now() < sent + LEASE_MS / 1000 - MARGIN:
                 self.visit(lease)
             else:
                 self.batch.released.append(self._release(lease, lease.ready_ms))
         if not leases:
-            if self.store.rescue():
-                self.write("rescued", self.store.now_ms())
             time.sleep(self.rng.uniform(0.03, 0.09))
         return bool(leases)
+
+    def look_around(self) -> bool:
+        """Now and then: has somebody died, is everything done?"""
+        if engine_now() < self.looked + 0.3:
+            return False
+        self.looked = engine_now()
+        if self.store.rescue():
+            self.write("rescued", self.store.now_ms())
+        return self.store.finished()
 
     def thirst(self, now: int, dry: bool) -> None:
         if dry != self.dry:

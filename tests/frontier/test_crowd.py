@@ -75,7 +75,7 @@ def check_store(store: PostgresFrontier, url: str, urls: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_crowd(postgres_url: str, tmp_path: Path, seed: int) -> None:
-    sizes = {"processes": 8, "urls": 10_000, "domains": 200, "seconds": 60}
+    sizes = {"processes": 8, "urls": 6_000, "domains": 200, "seconds": 100}
     run_crowd(postgres_url, tmp_path, seed=seed, **sizes)  # type: ignore[arg-type]
 
 

@@ -1,0 +1,84 @@
+"""Loading seeds into a store on a server that goes away meanwhile."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from lycosa import seeding
+from lycosa.datadir import copy_seeds
+from lycosa.frontier import StoreRules
+from lycosa.frontier.postgres import PostgresFrontier
+from lycosa.seeding import Loader
+from net.postgres import servers
+
+RULES = StoreRules(delay_ms=1000, lease_ms=8000)
+SEEDS = 3000
+
+
+class Breaking(PostgresFrontier):
+    """Its connection breaks once, in the middle of its loading."""
+
+    broken = 0
+
+    def add(self, *args: object, **options: object) -> int:  # type: ignore[override]
+        count = super().add(*args, **options)  # type: ignore[arg-type]
+        if Breaking.broken < 3:
+            Breaking.broken += 1
+            pid = self.db.info.backend_pid
+            with psycopg.connect(self._url, autocommit=True) as db:
+                db.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+        return count
+
+
+def prepared(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = root / "source.txt"
+    lines = [f"d{number}.test" if number % 100 else "not a domain" for number in range(SEEDS)]
+    source.write_text("\n".join(lines))
+    copy_seeds(root, [str(source)], more=False)
+    for name in ("CHUNK", "FIRST_CHUNK"):
+        monkeypatch.setattr(seeding, name, 250)
+
+
+def loaded(url: str) -> int:
+    with psycopg.connect(url) as db:
+        return int(db.execute("SELECT count(*) FROM domains").fetchall()[0][0])
+
+
+def test_a_lost_connection_costs_no_seed(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared(tmp_path, monkeypatch)
+    PostgresFrontier(postgres_url, RULES, create=True).close()
+    loader = Loader(tmp_path, lambda: Breaking(postgres_url, RULES), "node")
+    loader.start()
+    assert loader.done.wait(30)
+    loader.stop()
+    assert Breaking.broken == 3
+    assert loader.error is None
+    assert (loaded(postgres_url), loader.bad) == (SEEDS - SEEDS // 100, SEEDS // 100)
+
+
+def test_a_server_that_is_away_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    prepared(tmp_path, monkeypatch)
+    for server in servers():
+        PostgresFrontier(server.url, RULES, create=True).close()
+        server.stop()
+        loader = Loader(tmp_path, lambda: PostgresFrontier(server.url, RULES), "node")  # noqa: B023
+        loader.start()
+        time.sleep(2)
+        assert not loader.done.is_set() and loader.error is None
+        server.start()
+        assert loader.done.wait(30)
+        loader.stop()
+        assert loaded(server.url) == SEEDS - SEEDS // 100
+        loader.start()  # a second time, as after a failover: nothing is added twice
+        assert loader.done.wait(30)
+        loader.stop()
+        assert loaded(server.url) == SEEDS - SEEDS // 100
+    assert capfd.readouterr().err.count("can't be reached") <= 1
