@@ -25,6 +25,7 @@ BATCH_LINKS = 20_000
 SHARED_TTL = 3600.0  # seconds that a robots.txt outside of the asking domain is remembered
 SHARED_KEPT = 64  # of at most 500 KiB each
 BATCH_BYTES = 64 << 20  # of text and WARC that may wait for the store: then no visit is started
+WAITING_LINKS = 500_000  # the same for links, about 150 MB: a store may be away for minutes
 STARTS_PER_TURN = 100
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 BUG = "bug"  # outcome of a URL whose handling raised
@@ -135,6 +136,7 @@ class Core:
         return (
             scheduler.visiting < scheduler.workers
             and self._bytes < BATCH_BYTES
+            and len(self.batch.links) < WAITING_LINKS
             and self._in_time(now)
         )
 

@@ -12,7 +12,9 @@ import pytest
 
 from lycosa.cli import main
 from lycosa.commands.check import Readings, ceilings, findings, look_up, speed_lines
+from lycosa.frontier import ServerFacts
 
+STORE = ServerFacts("at db.example", "16.2", 0.4, False, 5)
 GOOD = Readings(
     files=65_536,
     ports=28_232,
@@ -36,6 +38,7 @@ GOOD = Readings(
         ({"memory": 10**9}, "memory", "1.0 GB available, about 1.1 GB needed: lower"),
         ({"disk": 10**6}, "disk", "1.0 MB free: free some space"),
         ({"now_ms": 1000}, "clock", "1970-01-01T00:00:01Z: set the clock"),
+        ({"store": STORE}, "store", "5 connections free, 7 needed by this node: raise max_conn"),
     ],
 )
 def test_what_stands_in_the_way(changes: dict[str, Any], name: str, words: str) -> None:

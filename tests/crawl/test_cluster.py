@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -170,6 +171,9 @@ def check_reading(cluster: Cluster, store: str) -> None:
     why = lycosa("why", row["url"], "--store", store)
     assert "done at" in why.stdout
     check_audit(cluster, store)
+    checked = lycosa("check", "--json", "--store", store, "--data-dir", cluster.nodes[0].data)
+    server = json.loads(checked.stdout)["readings"]["store"]
+    assert server["crawl"] and server["connections"] > 0 and server["round_trip_ms"] > 0
     again = lycosa("crawl", cluster.nodes[0].seeds, "--email", EMAIL, "--store", store)
     assert again.returncode == 2 and "holds a crawl already" in again.stderr
 
@@ -186,14 +190,17 @@ def check_audit(cluster: Cluster, store: str) -> None:
     assert lycosa(*words, cluster.nodes[0].root).returncode == 2
 
 
-def test_a_killed_node_and_one_that_sleeps_are_survived(
-    web: SimWeb, tmp_path: Path, postgres_url: str
-) -> None:
-    cluster = Cluster(web, tmp_path, postgres_url, 3)
+def test_a_killed_node_and_one_that_sleeps_are_survived(tmp_path: Path, postgres_url: str) -> None:
+    # Long enough that two more nodes find something to do, however slow they start.
+    with SimWeb(replace(SPEC, pages=40), tmp_path / "log") as web:
+        killed_and_asleep(Cluster(web, tmp_path, postgres_url, 3))
+
+
+def killed_and_asleep(cluster: Cluster) -> None:
     first = cluster.start(0, resume=False)
     wait_for(lambda: cluster.pages() > 5)
     second, third = cluster.start(1), cluster.start(2)
-    wait_for(lambda: len(cluster.query("SELECT 1 FROM crawlers WHERE pages > 0")) >= 2)
+    wait_for(lambda: len(cluster.query("SELECT 1 FROM crawlers WHERE pages > 0")) >= 2, 60)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
     os.killpg(second.pid, signal.SIGSTOP)

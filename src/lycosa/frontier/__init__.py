@@ -249,7 +249,8 @@ class Place(NamedTuple):
     node: str
 
 
-class ServerFacts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
     """What was found out about a server."""
 
     where: str
