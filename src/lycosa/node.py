@@ -468,11 +468,12 @@ class Supervisor:
             self.away.ask(lambda: self.frontier.put_settings({"finished": 1}), None)
         snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
-        store = f" --store {redact(self.node.store)}" if is_server(self.node.store) else ""
-        hint = f"lycosa crawl --resume --data-dir {directory}{store}"
+        store = redact(self.node.store) if is_server(self.node.store) else ""
+        named = f" --store '{store}'" if store else ""
+        hint = f"lycosa crawl --resume --data-dir {directory}{named}"
         if self.failure:
             print(f"lycosa: {self.failure}", file=sys.stderr)
-        for text in summary(snapshot, str(directory), self.finished, hint):
+        for text in summary(snapshot, str(directory), self.finished, hint, store):
             print(text)
         self.frontier.close()
         return self.exit_code

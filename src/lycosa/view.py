@@ -76,8 +76,10 @@ def line(now: Snapshot) -> dict[str, object]:
     return fields if left is None else {**fields, "eta": duration(left)}
 
 
-def summary(now: Snapshot, data_dir: str, finished: bool, resume_hint: str = "") -> list[str]:
-    """What to say at the end of a run: what was kept, and where."""
+def summary(
+    now: Snapshot, data_dir: str, finished: bool, resume_hint: str = "", store: str = ""
+) -> list[str]:
+    """What to say at the end of a run: what was kept, and where. `store`: of a cluster."""
     mean = now.run_pages / now.elapsed if now.elapsed else 0.0
     head = "The crawl is finished" if finished else "The crawl has stopped and can be resumed"
     lines = [
@@ -86,7 +88,12 @@ def summary(now: Snapshot, data_dir: str, finished: bool, resume_hint: str = "")
     ]
     if now.outcomes:
         lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
-    lines.append(f"The text is in {data_dir}/text, the list of pages in {data_dir}/crawl.sqlite.")
+    if store:
+        lines.append(f"The text that this node fetched is in {data_dir}/text.")
+        lines.append(f"Where all of it is: lycosa pages --store '{store}'")
+    else:
+        place = f"{data_dir}/text, the list of pages in {data_dir}/crawl.sqlite"
+        lines.append(f"The text is in {place}.")
     if not finished and resume_hint:
         lines.append(f"Go on with: {resume_hint}")
     return lines

@@ -18,6 +18,7 @@ from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.world import World
 
 EMAIL = "tests@lycosa.example"
+started: list[subprocess.Popen[bytes]] = []  # to end what a failed test leaves behind
 
 
 def lycosa(
@@ -60,9 +61,11 @@ class Crawl:
     def start(self, resume: bool = False, **options: object) -> subprocess.Popen[bytes]:
         """Start it as the leader of its own process group."""
         with self.log.open("ab") as log:
-            return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+            process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
                 self.command(resume), stdout=log, stderr=log, start_new_session=True, **options
             )
+        started.append(process)
+        return process
 
     def run(self, resume: bool = False, timeout: float = 300, **options: object) -> int:
         """Run it to its end; returns the exit code."""

@@ -32,6 +32,8 @@ from lycosa.simweb.spec import DEFAULT_MIX, WorldSpec
 from lycosa.simweb.world import World
 
 DELAY = 0.5
+# A visit that is given up may still be under way to a busy server: time enough.
+FLAGS = (*SHORT, "--visit-timeout", "20", "--lease-time", "40")
 MIX = {"nxdomain": 0.33, "robots-allow": 0.5, "robots-deny": 0.5, "upgrade": 0.5, "redirects": 0.2}
 SPEC = WorldSpec(seed=3, domains=1000, pages=12, delay=DELAY).with_mix(
     dict.fromkeys(DEFAULT_MIX, 0.0) | MIX
@@ -61,7 +63,7 @@ def test_a_large_crawl_moves(tmp_path: Path, postgres_url: str, count: int) -> N
     stayed = tmp_path / "stayed"
     shutil.copytree(moved.root, stayed)
     with SimWeb(SPEC, tmp_path / "log-2") as web:
-        other = Crawl(web, stayed, DELAY, *SHORT)
+        other = Crawl(web, stayed, DELAY, *FLAGS)
         assert other.run(resume=True, timeout=1800) == 0
         expected = sqlite_pages(other)
     clock.lap("the rest on SQLite")
@@ -72,7 +74,7 @@ def test_a_large_crawl_moves(tmp_path: Path, postgres_url: str, count: int) -> N
     print((moved.root / "move.log").read_text())
     compare_tables(moved, postgres_url)
     with SimWeb(SPEC, tmp_path / "log-3") as web:
-        node = Crawl(web, moved.root, DELAY, "--store", postgres_url, *SHORT)
+        node = Crawl(web, moved.root, DELAY, "--store", postgres_url, *FLAGS)
         assert node.run(resume=True, timeout=1800) == 0, node.log.read_text()[-2000:]
         report = check([*read_log(tmp_path / "log-1"), *web.log()], web.world, DELAY)
         assert report.ok, report.text()
@@ -88,7 +90,7 @@ def half_done(root: Path, count: int) -> Crawl:
     folder = root / "moved"
     folder.mkdir()
     with SimWeb(SPEC, root / "log-1") as web:
-        crawl = Crawl(web, folder, DELAY, *SHORT)
+        crawl = Crawl(web, folder, DELAY, *FLAGS)
         with crawl.seeds.open("w") as file:
             file.writelines(f"{line}\n" for line in many(web.world, count))
         process = crawl.start()
