@@ -62,6 +62,21 @@ def test_a_visited_domain_is_given_back_while_others_wait() -> None:
     assert held.id not in made.held
 
 
+def test_one_that_has_plenty_shares_with_one_that_has_little() -> None:
+    made = scheduler(*(lease(n) for n in range(20)))
+    made.least_held = 6  # half of twenty, but for the spare ones
+    first = made.next(0.0)
+    assert first is not None
+    made.visited(first, 1.0, 71.0)
+    assert made.leaving(0.0) == [] and made.wanted(1.0) >= 0
+    made.least_held = 1
+    second = made.next(1.0)
+    assert second is not None
+    made.visited(second, 2.0, 72.0)
+    assert [each.domain_id for each in made.leaving(0.0)] == [second.id]
+    assert made.wanted(2.0) == 0
+
+
 def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:
     made = scheduler(lease(1), lease(2, rules=20_000))
     one, two = made.next(0.0), made.next(0.0)

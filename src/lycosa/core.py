@@ -346,6 +346,7 @@ class Core:
             self.stats.uncount(page.outcome, page.status)
         _tally(self.stats.drops, committed.drops)
         _tally(self.stats.outcomes, committed.purged)
+        self.scheduler.least_held = committed.least_held
         self.scheduler.add(reply.leases, reply.asked, now, self.ms(now))
         self.scheduler.refilled(reply.runs)
         self._allowance = self._share()

@@ -18,6 +18,7 @@ from lycosa.frontier import Release
 from lycosa.records import Lease, Origin, QueuedUrl
 from lycosa.robots import Rules
 
+SPARE = 8  # domains that an engine may hold beyond twice what another has: not worth moving
 KEEP = 1.25  # domains held, as a multiple of rate x delay
 LIGHT = 1024  # bytes of an origin's rules that stay parsed between visits
 RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
@@ -81,6 +82,7 @@ class Scheduler:
         self.held: dict[int, Held] = {}
         self.visiting = 0
         self.pressing = False  # other domains are ready in the store and wait for an engine
+        self.least_held: int | None = None  # by an engine elsewhere that would like more
         self.rate = 0.0  # visits per second, smoothed
         self._ready: deque[Held] = deque()
         self._waiting: list[tuple[float, int, Held]] = []
@@ -166,15 +168,23 @@ class Scheduler:
         One that waits for more than its delay (it was busy) goes to the store, which remembers.
         """
         wait = held.ready - now
-        if self.pressing or wait > held.delay or wait > 2 * self.delay + 1 or not held.slim():
+        if wait > held.delay or wait > 2 * self.delay + 1 or not held.slim():
+            return False
+        if self.pressing or self._has_plenty():
             return False
         return len(self.held) <= self.rate * self.delay * KEEP + 2 * self.workers
+
+    def _has_plenty(self) -> bool:
+        """Whether another engine would like more domains and holds less than half of ours."""
+        return self.least_held is not None and len(self.held) > 2 * self.least_held + SPARE
 
     # -- talking to the store -----------------------------------------------------------------
 
     def wanted(self, now: float) -> int:
         """How many more domains could be visited until the store is asked again."""
         self._ripen(now)
+        if self._has_plenty():
+            return 0
         free = self.workers - self.visiting
         target = free + self.rate
         return max(0, min(LEASE_STEP, round(target) - len(self._ready)))

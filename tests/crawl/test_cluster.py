@@ -25,7 +25,9 @@ from net.postgres import OwnServer, servers
 
 DELAY = 0.5
 SPEC = WorldSpec(seed=5, domains=40, pages=10, delay=DELAY)
-SHORT = ("--engines", "1", "--max-workers", "100", "--visit-timeout", "2", "--lease-time", "8")
+# A visit that is given up may still be under way to a busy server, which then sees it late: 4 s are
+# enough for one that is not overloaded.
+SHORT = ("--engines", "1", "--max-workers", "100", "--visit-timeout", "4", "--lease-time", "11")
 
 
 class Cluster:
@@ -205,7 +207,7 @@ def killed_and_asleep(cluster: Cluster) -> None:
     first.wait()
     os.killpg(second.pid, signal.SIGSTOP)
     try:
-        time.sleep(18)  # lease and one more until somebody may take over
+        time.sleep(24)  # lease and one more until somebody may take over
     finally:
         os.killpg(second.pid, signal.SIGCONT)
     again = cluster.start(0)
@@ -213,24 +215,22 @@ def killed_and_asleep(cluster: Cluster) -> None:
     cluster.check()
 
 
-def test_the_page_limit_is_that_of_all_nodes(
-    web: SimWeb, tmp_path: Path, postgres_url: str
-) -> None:
-    cluster = Cluster(web, tmp_path, postgres_url, 3)
-    limit = ["--max-pages", "200"]
-    first, second, third = cluster.nodes
-    first.flags += limit
-    processes = [first.start()]
-    wait_for(lambda: cluster.pages() > 5)
-    third.flags += ["--max-pages", "150"]
-    refused = lycosa("crawl", "--resume", *third.flags)
+def test_the_page_limit_is_that_of_all_nodes(tmp_path: Path, postgres_url: str) -> None:
+    with SimWeb(replace(SPEC, pages=60), tmp_path / "log") as web:
+        cluster = Cluster(web, tmp_path, postgres_url, 3)
+        first, second, third = cluster.nodes
+        first.flags += ["--max-pages", "1000"]
+        third.flags += ["--max-pages", "900"]
+        processes = [first.start()]
+        wait_for(lambda: cluster.pages() > 5)
+        processes.append(second.start(resume=True))  # it is told by the store
+        refused = lycosa("crawl", "--resume", *third.flags)
+        cluster.finish(*processes)
     assert refused.returncode == 2
-    assert "--max-pages: 150 here, 200 there" in refused.stderr
-    processes.append(second.start(resume=True))  # it is told by the store
-    cluster.finish(*processes)
+    assert "--max-pages: 900 here, 1000 there" in refused.stderr
     # Each engine holds back what others may be fetching: the rest is rounding.
-    assert 200 <= cluster.pages() <= 204
-    assert "200 pages reached" in second.log.read_text()
+    assert 1000 <= cluster.pages() <= 1004
+    assert "1000 pages reached" in second.log.read_text()
 
 
 def test_a_node_that_differs_is_refused(web: SimWeb, tmp_path: Path, postgres_url: str) -> None:
@@ -255,7 +255,7 @@ def restarted_twice(cluster: Cluster, server: OwnServer) -> None:
     first = cluster.start(0, resume=False)
     wait_for(lambda: cluster.pages() > 5)
     second = cluster.start(1)
-    for away in (0.5, 12.0):  # the second longer than a lease
+    for away in (0.5, 15.0):  # the second longer than a lease
         time.sleep(2)
         server.stop()
         time.sleep(away)

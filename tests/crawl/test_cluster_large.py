@@ -26,7 +26,7 @@ AWAY = (0.5, LEASE + 4)  # seconds for which the server is away, the second beyo
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("nodes", [2, 4])
 def test_nodes_and_server_fail_together(tmp_path: Path, nodes: int, seed: int) -> None:
@@ -69,7 +69,7 @@ class Chaos:
         except BaseException:
             self.end()
             raise
-        cluster.finish(*self.running, seconds=300)
+        cluster.finish(*self.running, seconds=500)
 
     def all_there(self) -> bool:
         return len(self.cluster.query("SELECT 1 FROM crawlers WHERE NOT dead AND id > 0")) == len(

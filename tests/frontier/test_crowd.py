@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -14,7 +15,7 @@ from crowd import IDLE_MS, RULES, judge, links, longest_idle
 
 from lycosa.frontier.postgres import PostgresFrontier
 
-CHUNK = 10_000  # a session that is silent in a transaction for a second is ended
+CHUNK = 10_000
 CROWD = Path(__file__).with_name("crowd.py")
 
 
@@ -30,7 +31,8 @@ def run_crowd(
     url: str, root: Path, *, processes: int, urls: int, domains: int, seed: int, seconds: float
 ) -> None:
     rng = random.Random(seed)
-    store = PostgresFrontier(url, RULES, create=True)
+    # Not in a hurry as the crowd is: a short lease also makes sessions short of patience.
+    store = PostgresFrontier(url, replace(RULES, lease_ms=120_000), create=True)
     given = links(urls, domains, seed)
     chunks = (given[at : at + CHUNK] for at in range(0, urls, CHUNK))
     assert sum(store.add(chunk) for chunk in chunks) == urls

@@ -46,6 +46,21 @@ def cut(store: PostgresFrontier) -> None:
         db.execute("SELECT pg_terminate_backend(%s, 5000)", (store.db.info.backend_pid,))
 
 
+def test_who_holds_nothing_is_heard_by_who_holds_much(meeting: Meeting) -> None:
+    one, two, clock = meeting.one, meeting.two, meeting.clock
+    rich, poor = one.register("host", 1), two.register("host", 2)
+    one.add([link(f"https://d{n}.test/") for n in range(5)])
+    assert len(one.lease(rich, 10)) == 5
+    assert one.commit(rich, batch(1)).least_held is None
+    two.commit(poor, batch(1))
+    assert two.lease(poor, 10) == []
+    assert one.watch().least_held == 0
+    assert one.lease(rich, 10) == []  # would like more as well, but holds five
+    assert one.watch().least_held == 0
+    clock.pass_seconds(7)
+    assert one.watch().least_held is None
+
+
 # -- the connection -------------------------------------------------------------------------------
 
 

@@ -95,6 +95,7 @@ class Committed:
     stop: bool  # somebody asked the crawl to stop
     rules_version: int  # changes when exclusions were added
     engines: int = 0  # of all nodes that work on the crawl; 0: of one node, which knows
+    least_held: int | None = None  # by an engine that would like more domains; None: nobody
     added: dict[int, int] = field(default_factory=dict)  # new URLs by domain
     drops: dict[str, int] = field(default_factory=dict)  # refused by the store, by reason
     purged: dict[str, int] = field(default_factory=dict)  # failed for good in bulk, by outcome

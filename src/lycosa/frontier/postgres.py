@@ -22,6 +22,7 @@ from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id as id_of
 
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
+BEG_MS = 6000  # for which others give domains back to one that holds few
 LOOK_AGAIN_MS = 2000  # after which a domain found to be idle is looked at once more
 LOOK_AGAIN = 100_000  # such domains remembered; the sweep at the end finds the others
 
@@ -37,6 +38,8 @@ class PostgresFrontier(PostgresAdder):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._engines = 1  # of all nodes
+        self._begged = 0
         self._unsure = False  # a lease whose commit was cut off may be ours
         self._idled: deque[tuple[int, int]] = deque(maxlen=LOOK_AGAIN)  # (when, domain)
 
@@ -117,6 +120,7 @@ class PostgresFrontier(PostgresAdder):
         found = self._lost_leases(owner) if self._unsure else []
         now = self._test_now()
         if not found and self._run(lambda: self._one("any_ready", now=now)) is None:
+            self._beg()
             return []  # looking costs no write
         if not found:
             found = self._take(owner, limit)
@@ -124,6 +128,16 @@ class PostgresFrontier(PostgresAdder):
         leases = sorted((_lease(row) for row in found), key=lambda each: each.ready_ms)
         self._complete(leases)
         return leases
+
+    def _beg(self) -> None:
+        """Nothing is ready, and others may hold more than we do: ask them for some."""
+        if self._engines < 2:
+            return
+        now = self.now_ms()
+        if now >= self._begged + BEG_MS // 3:
+            self._begged = now
+            values = {"held": len(self._held), "until": now + BEG_MS, "now": now}
+            self._run(lambda: self._execute("beg", **values))
 
     def _take(self, owner: int, limit: int) -> list[tuple[Any, ...]]:
         budget = self.rules.robots_bytes
@@ -197,9 +211,11 @@ class PostgresFrontier(PostgresAdder):
         return result
 
     def _control(self, result: Committed) -> None:
-        total, stop, version, engines = self._run(lambda: self._rows("control"))[0]
+        now = self._test_now()
+        found = self._run(lambda: self._rows("control", now=now))[0]
+        total, stop, version, result.engines, result.least_held = found
+        self._engines = result.engines
         result.total_pages = total or 0
-        result.engines = engines
         result.stop = stop == "1"
         result.rules_version = int(version or 0)
 

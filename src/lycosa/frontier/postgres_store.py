@@ -198,7 +198,8 @@ class PostgresStore:
 
     def totals(self) -> tuple[int, bool]:
         """Pages of the whole crawl, and whether somebody asked it to stop."""
-        total, stop, *_ = self._run(lambda: self._rows("control"))[0]
+        now = self._test_now()
+        total, stop, *_ = self._run(lambda: self._rows("control", now=now))[0]
         return total or 0, stop == "1"
 
     def backlog(self) -> tuple[int, int]:

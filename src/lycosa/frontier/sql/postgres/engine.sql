@@ -228,7 +228,16 @@ ON CONFLICT (kind, id) DO UPDATE SET length = excluded.length, closed = excluded
 SELECT (SELECT sum(pages)::int8 FROM crawlers),
     (SELECT value FROM crawl WHERE key = 'stop'),
     (SELECT value FROM crawl WHERE key = 'rules_version'),
-    (SELECT count(*) FROM crawlers WHERE NOT dead);
+    (SELECT count(*) FROM crawlers WHERE NOT dead),
+    (SELECT split_part(value, ':', 1)::int8 FROM crawl
+    WHERE key = 'hungry' AND split_part(value, ':', 2)::int8 > (
+        SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8)));
+
+-- beg: of all engines that find no domain ready, the one that holds fewest says so for a while
+INSERT INTO crawl (key, value) VALUES ('hungry', %(held)s::int8 || ':' || %(until)s::int8)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+WHERE split_part(crawl.value, ':', 1)::int8 >= %(held)s::int8
+    OR split_part(crawl.value, ':', 2)::int8 < %(now)s::int8;
 
 -- backlog: URLs queued and domains known, from what the engines have counted
 SELECT coalesce(sum(queued), 0)::int8, coalesce(sum(domains), 0)::int8 FROM crawlers;
