@@ -225,15 +225,19 @@ class AuditReport:
 
 
 def audit(
-    visits: Iterable[Visit], delay: float, before: Sequence[tuple[int, float]] = ()
+    visits: Iterable[Visit],
+    delay: float,
+    before: Sequence[tuple[int, float]] = (),
+    tolerance_ms: int = 0,
 ) -> AuditReport:
     """Check every two consecutive visits of a domain, whoever made them; `delay` in seconds.
 
     `before`: the delays of earlier runs as (until_ms, delay), the oldest first. Takes the visits
-    in any order and keeps 32 bytes of each.
+    in any order and keeps 32 bytes of each. `tolerance_ms`: how exactly the clock is known.
     """
     delays = [(until, round(seconds * 1000)) for until, seconds in before]
     delays.append((sys.maxsize, round(delay * 1000)))
+    delays = [(until, max(0, ms - tolerance_ms)) for until, ms in delays]
     report = AuditReport()
     per_domain: dict[str, array[int]] = {}
     for visit in visits:

@@ -15,6 +15,9 @@ from lycosa.commands.look import opened, print_json, utc
 from lycosa.config import Values, earlier_delays, stored_settings
 from lycosa.errors import StoreError, UserError
 
+# An engine knows the server's clock to within the time that a commit takes to get there.
+SERVER_CLOCK_MS = 50
+
 if TYPE_CHECKING:
     from lycosa.archive.ledger import AuditReport
 
@@ -23,6 +26,7 @@ def audit(values: Values, words: list[str]) -> int:
     """Exit code 1 if a single visit broke the rule."""
     from lycosa.archive import ledger
     from lycosa.archive.segments import listed, segment_owner
+    from lycosa.frontier import is_server
 
     roots = [Path(word) for word in words] or [values["data-dir"]]
     for root in roots:
@@ -37,7 +41,8 @@ def audit(values: Values, words: list[str]) -> int:
     if settings is None:
         raise StoreError("The crawl has no settings stored, so its delay is not known.")
     visits = chain.from_iterable(ledger.read(root) for root in roots)
-    report = ledger.audit(visits, settings.delay, earlier_delays(stored))
+    tolerance = SERVER_CLOCK_MS if is_server(values["store"]) else 0
+    report = ledger.audit(visits, settings.delay, earlier_delays(stored), tolerance)
     if values["json"]:
         found = {"ok": report.ok, "delay": settings.delay, "report": report}
         print_json({**found, "unseen": unseen})
