@@ -105,7 +105,6 @@ def test_memory_and_loop_stay_within_bounds(crawl: Crawl) -> None:
         print({key: engine[key] for key in ("pages", "slow_pages", "page_max_ms", "rss_mb")})
     pages = sum(engine["pages"] for engine in engines)
     slow = sum(engine["slow_pages"] for engine in engines)
-    # None of these needs 50 ms of CPU (`bench/parse.py`), but the engine's figures are wall time,
-    # and whoever else runs on this machine adds to them.
-    assert slow <= max(6, pages / 1000)
-    assert max(engine["page_max_ms"] for engine in engines) < 500
+    # None of 332 pages when measured, the worst 39 ms; a machine may be half as fast.
+    assert slow <= max(2, pages / 1000)
+    assert max(engine["page_max_ms"] for engine in engines) < 150

@@ -28,13 +28,13 @@ def audit(values: Values, words: list[str]) -> int:
     from lycosa.archive.segments import listed, segment_owner
     from lycosa.frontier import is_server
 
+    with opened(values) as reader:
+        stored = reader.settings()
+        engines = reader.status()["engines"]
     roots = [Path(word) for word in words] or [values["data-dir"]]
     for root in roots:
         if not (root / "visits").is_dir():
             raise UserError(f"There is no ledger of visits in {root}: name a node's directory.")
-    with opened(values) as reader:
-        stored = reader.settings()
-        engines = reader.status()["engines"]
     seen = {segment_owner(number) for root in roots for number, _ in listed(root, "visits")}
     unseen = unseen_places(engines, seen)
     settings = stored_settings(stored)
