@@ -21,6 +21,7 @@ from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.urls import domain_id, fingerprint
 
 CHUNK = 50_000  # a second of the write lock; five times as many chunks take twice the time
+SERVER_CHUNK = 5_000  # others wait for no lock there, but for a long transaction's row versions
 FIRST_CHUNK = 2_000  # the first fetch should not wait for the rest
 NAMED_BAD = 20  # bad lines that are named one by one; the others are counted
 
@@ -87,7 +88,8 @@ class Loader:
             key = seeds_key(self._node, name)
             at = int(frontier.setting(key) or 0)
             rank = int(frontier.setting("seeds:rank") or 0)
-            for chunk, end in self._chunks(name, at, first):
+            size = SERVER_CHUNK if frontier.server_clock else CHUNK
+            for chunk, end in self._chunks(name, at, first, size):
                 rank += len(chunk)
                 progress = {key: end, "seeds:rank": rank, **self._sign(frontier.now_ms())}
                 frontier.add(chunk, seeds_done=progress, rank=rank - len(chunk))
@@ -106,14 +108,16 @@ class Loader:
         """Other nodes must not think that the crawl has ended between two chunks."""
         return {loading_key(self._node): now_ms} if self._node else {}
 
-    def _chunks(self, name: str, at: int, first: bool) -> Iterator[tuple[list[Link], int]]:
+    def _chunks(
+        self, name: str, at: int, first: bool, usual: int
+    ) -> Iterator[tuple[list[Link], int]]:
         """Lists of links with the number of the line each ends at."""
         with open_seeds(str(self._root / SEEDS / name)) as lines:
             entries = read(islice(lines, at, None), at + 1)
-            size = FIRST_CHUNK if first else CHUNK
+            size = FIRST_CHUNK if first else usual
             while taken := list(islice(entries, size)):
                 yield list(self._links(name, taken)), taken[-1].line
-                size = CHUNK
+                size = usual
 
     def _links(self, name: str, entries: list[Seed | BadSeed]) -> Iterator[Link]:
         for entry in entries:

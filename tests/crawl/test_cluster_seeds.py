@@ -39,7 +39,7 @@ def prepared(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"d{number}.test" if number % 100 else "not a domain" for number in range(SEEDS)]
     source.write_text("\n".join(lines))
     copy_seeds(root, [str(source)], more=False)
-    for name in ("CHUNK", "FIRST_CHUNK"):
+    for name in ("CHUNK", "SERVER_CHUNK", "FIRST_CHUNK"):
         monkeypatch.setattr(seeding, name, 250)
 
 

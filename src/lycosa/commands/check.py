@@ -30,6 +30,11 @@ _CONNECTIONS_BESIDE = 3  # of a node to its store: supervisor, seeds, somebody w
 _FILES_BESIDE = 100  # open files of an engine beside its connections
 _EARLIEST_MS = 1_735_689_600_000  # 2025: a clock before it was never set
 _DNS_WAIT_S = 6.0
+_COMPILED = "compiled"
+_PURE = (
+    "in Python, which takes a third more CPU: install a C compiler and Python's headers"
+    " (Debian: gcc python3-dev), then lycosa anew"
+)
 
 
 @dataclass(slots=True)
@@ -50,6 +55,7 @@ class Readings:
     engines: int = 1
     delay: float = 70.0
     store: ServerFacts | None = None  # of a store on a server
+    compiled: bool = True  # whether pages are read by the compiled module
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,7 @@ def findings(now: Readings) -> list[Finding]:
         _finding("disk", now.disk >= _GIB, f"{size(now.disk)} free", "free some space"),
         _finding("clock", now.now_ms >= _EARLIEST_MS, utc(now.now_ms), "set the clock"),
         Finding("cores", True, f"{now.cores} usable, {now.engines} engines"),
+        Finding("reader", True, _COMPILED if now.compiled else _PURE),
         *([_store_finding(now.store, now.engines)] if now.store else []),
     ]
 
@@ -168,6 +175,8 @@ def _per_day(per_second: float) -> str:
 
 def take_readings(values: Values, seeds: list[str]) -> Readings:
     """Ask the machine."""
+    from lycosa.parse import compiled
+
     name, domains = _seeded(seeds, values["name"])
     engines = min(values["engines"] or cores(), values["max-workers"])
     readings = Readings(
@@ -182,6 +191,7 @@ def take_readings(values: Values, seeds: list[str]) -> Readings:
         max_workers=values["max-workers"],
         engines=engines,
         delay=values["delay"],
+        compiled=compiled(),
     )
     if is_server(values["store"]):
         readings.store = check_server(values["store"])
