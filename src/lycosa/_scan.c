@@ -51,14 +51,13 @@ static struct element elements[] = {
 };
 #define ELEMENTS ((int)(sizeof elements / sizeof *elements))
 #define NAME_MAX_LEN 12   /* longer names are unknown */
-#define ATTRIBUTES_MAX 64 /* noted of one tag */
-#define REFERENCES_MAX 20000 /* replaced in one page: each may cost a few dictionary look-ups */
+#define REFERENCES_MAX 20000 /* names looked up for one page: up to seven times each */
 #define TITLE_MAX 8192    /* bytes looked at */
 #define SEPARATOR 0x1E    /* a control character that separates records, hence lines */
 #define HREF_MAX 8192     /* bytes: far above the longest URL that is ever crawled */
 
 static struct element *table[256];
-static const struct element *template;
+static const struct element *template, *svg;
 static const struct element unknown = E("", BLOCK, NOTHING);
 
 /* What a byte is: for skipping quickly over what needs no thought. */
@@ -82,7 +81,7 @@ typedef struct {
     Buffer text;
     Py_ssize_t wanted; /* bytes of text */
     int space, line;   /* pending: written before the next character */
-    int references;    /* still to be replaced */
+    int references;    /* names still to be looked up */
     PyObject *names;   /* of character references: html.entities.html5 */
     PyObject *items;
     Py_ssize_t items_left, dropped;
@@ -238,18 +237,15 @@ static const char *named(Scan *scan, const char *p, const char *end, int attribu
 
 static const char *reference(Scan *scan, const char *p, const char *end, int attribute, char *out,
                              int *size, int *error) {
-    if (end - p < 3 || scan->references <= 0) return NULL;
-    if (p[1] == '#') {
-        const char *after = numeric(p, end, out, size);
-        if (after != NULL) scan->references--;
-        return after;
-    }
+    if (end - p < 3) return NULL;
+    if (p[1] == '#') return numeric(p, end, out, size);
     if (!(class_of[(unsigned char)p[1]] & ALPHA)) return NULL;
     if (end - p >= 5 && memcmp(p, "&amp;", 5) == 0) { /* the most frequent one */
         *out = '&';
         *size = 1;
         return p + 5;
     }
+    if (scan->references <= 0) return NULL;
     scan->references--;
     return named(scan, p, end, attribute, out, size, error);
 }
@@ -419,6 +415,7 @@ static const char *anchor(Scan *scan, const char *p, int *error) {
     }
     PyObject *link = decoded(scan, href.value, href.value_end);
     if (link != NULL && rel.name != NULL) {
+        if (rel.value_end - rel.value > HREF_MAX) rel.value_end = rel.value + HREF_MAX;
         PyObject *wish = decoded(scan, rel.value, rel.value_end);
         PyObject *pair = wish == NULL ? NULL : PyTuple_Pack(2, link, wish);
         Py_XDECREF(wish);
@@ -429,17 +426,31 @@ static const char *anchor(Scan *scan, const char *p, int *error) {
     return p;
 }
 
+/* What anybody asks of the attributes of other tags. */
+static const char *const asked[] = {"href", "src",  "rel",      "name",       "content",
+                                    "lang", "type", "xml:lang", "http-equiv", "hreflang"};
+
+static int is_asked(const Attribute *attribute) {
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        if (same_name(attribute->name, attribute->name_end, asked[i])) return 1;
+    return 0;
+}
+
 /* Any other tag that says something: (name, its attributes). */
 static const char *noted(Scan *scan, const struct element *element, const char *p, int *error) {
+    if (scan->items_left <= 0 || scan->hidden == template) { /* nobody will read it */
+        int closed;
+        scan->dropped += scan->hidden != template;
+        return skip_tag(p, scan->end, &closed);
+    }
     PyObject *attributes = PyDict_New();
     Attribute each;
-    int more, count = 0;
+    int more;
     if (attributes == NULL) *error = 1;
     while ((more = next_attribute(&p, scan->end, &each)) > 0) {
-        if (*error || ++count > ATTRIBUTES_MAX || each.value_end - each.value > HREF_MAX) continue;
-        char name[32];
+        if (*error || each.value_end - each.value > HREF_MAX || !is_asked(&each)) continue;
+        char name[16]; /* all of them are shorter */
         Py_ssize_t size = each.name_end - each.name;
-        if (size > (Py_ssize_t)sizeof name) continue;
         for (Py_ssize_t i = 0; i < size; i++) name[i] = lower(each.name[i]);
         PyObject *key = PyUnicode_DecodeUTF8(name, size, "replace");
         PyObject *value = key == NULL ? NULL : decoded(scan, each.value, each.value_end);
@@ -447,12 +458,9 @@ static const char *noted(Scan *scan, const struct element *element, const char *
         Py_XDECREF(key);
         Py_XDECREF(value);
     }
-    if (!*error && more == 0) {
-        if (scan->items_left <= 0)
-            scan->dropped++;
-        else if (keep(scan, Py_BuildValue("(sO)", element->name, attributes)) < 0)
-            *error = 1;
-    }
+    if (!*error && more == 0 &&
+        keep(scan, Py_BuildValue("(sO)", element->name, attributes)) < 0)
+        *error = 1;
     Py_XDECREF(attributes);
     return more == 0 ? p : NULL;
 }
@@ -520,7 +528,8 @@ static int start_tag(Scan *scan, const char *name, const char *name_end) {
     }
     scan->at = after;
     if (element->kind == BLOCK && scan->hidden == NULL) scan->line = 1;
-    if (element->kind == RAW) return raw_text(scan, element);
+    /* In a drawing "/>" closes an element, whatever its name. */
+    if (element->kind == RAW && !(closed && scan->hidden == svg)) return raw_text(scan, element);
     if (element->kind == HIDDEN && !closed) hide(scan, element);
     return 0;
 }
@@ -628,6 +637,7 @@ static void fill_tables(void) {
         *slot = &elements[i];
     }
     template = find_element("template", "template" + 8);
+    svg = find_element("svg", "svg" + 3);
     for (const char *c = " \t\n\r\f"; *c; c++)
         class_of[(unsigned char)*c] |= SPACE | NAME_END | TEXT_STOP;
     class_of['/'] |= NAME_END;

@@ -325,10 +325,12 @@ class Engine:
     def _write_ledger(self) -> None:
         learnt = False
         for result in self.core.ended:
-            held, start, end = result.held, self._ms(result.started), self._ms(result.ended)
+            # By the same clock as its start was written: a server's clock is measured anew.
+            held, ms = result.held, self.core.ms
+            start, end = ms(result.started), ms(result.ended)
             learnt |= self._note_delay(held, max(held.delay, result.pause))
             outcome = (result.requests, result.address, result.outcome)
-            self.ledger.ended(held.name, int(start), int(end), *outcome)
+            self.ledger.ended(held.name, start, end, *outcome)
         self.core.ended.clear()
         if learnt:
             self.ledger.started(())  # now: a kill must not forget it

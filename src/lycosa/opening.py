@@ -173,6 +173,8 @@ def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings, limits: 
             )
         return
     _tell_changes(frontier, crawl)
+    if most and not limits.max_pages:
+        log.warning(f"the limit of {most} pages no longer holds: repeat --max-pages to keep it")
     shared = {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "stop": 0}
     frontier.put_settings({**shared, MAX_PAGES_KEY: limits.max_pages})
     frontier.put_exclusions(crawl.exclude)

@@ -237,7 +237,6 @@ def audit(
     """
     delays = [(until, round(seconds * 1000)) for until, seconds in before]
     delays.append((sys.maxsize, round(delay * 1000)))
-    delays = [(until, max(0, ms - tolerance_ms)) for until, ms in delays]
     report = AuditReport()
     per_domain: dict[str, array[int]] = {}
     for visit in visits:
@@ -250,12 +249,16 @@ def audit(
         kept.extend((visit.start_ms, visit.end_ms, learned, visit.owner))
     report.domains = len(per_domain)
     for domain, kept in per_domain.items():
-        _audit_domain(domain, kept, delays, report)
+        _audit_domain(domain, kept, delays, report, tolerance_ms)
     return report
 
 
 def _audit_domain(
-    domain: str, kept: array[int], delays: list[tuple[int, int]], report: AuditReport
+    domain: str,
+    kept: array[int],
+    delays: list[tuple[int, int]],
+    report: AuditReport,
+    tolerance_ms: int,
 ) -> None:
     visits = sorted(zip(kept[::4], kept[1::4], kept[2::4], kept[3::4], strict=True))
     _, last_end, learned, last_owner = visits[0]
@@ -266,7 +269,7 @@ def _audit_domain(
         gap = start - last_end
         if report.smallest_gap_ms is None or gap < report.smallest_gap_ms:
             report.smallest_gap_ms = gap
-        if gap < needed:
+        if gap < needed - tolerance_ms:
             found = Violation(domain, last_end, start, needed, (last_owner, owner))
             _note(report, found)
         # A short visit inside a long one does not hide the long one's end.

@@ -31,10 +31,11 @@ def audit(values: Values, words: list[str]) -> int:
     with opened(values) as reader:
         stored = reader.settings()
         engines = reader.status()["engines"]
-    roots = [Path(word) for word in words] or [values["data-dir"]]
-    for root in roots:
+    named = dict.fromkeys(Path(word).resolve() for word in words)
+    for root in named:
         if not (root / "visits").is_dir():
             raise UserError(f"There is no ledger of visits in {root}: name a node's directory.")
+    roots = list(named) or [values["data-dir"]]
     seen = {segment_owner(number) for root in roots for number, _ in listed(root, "visits")}
     unseen = unseen_places(engines, seen)
     settings = stored_settings(stored)

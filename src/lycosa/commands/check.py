@@ -23,6 +23,7 @@ from lycosa.view import rate, size
 
 _GIB = 1024**3
 _PAGE_CPU_S = 0.003  # budget of an https page, everything included
+_PURE_PAGE_CPU_S = 0.004  # the same where pages are read in Python
 _VISIT_S = 2.0  # a typical visit on the public web: name, handshake, robots.txt or page
 _HTTPS_BYTES = 100_000  # memory of one https transfer in flight
 _ENGINE_BYTES = 250_000_000
@@ -138,7 +139,7 @@ def _dns_text(now: Readings) -> str:
 def ceilings(now: Readings) -> dict[str, float]:
     """The most pages a second that each part allows."""
     limits = {
-        "CPU": now.engines / _PAGE_CPU_S,
+        "CPU": now.engines / (_PAGE_CPU_S if now.compiled else _PURE_PAGE_CPU_S),
         "concurrency": now.max_workers / _VISIT_S,
     }
     if now.domains and now.delay:

@@ -23,7 +23,8 @@ from lycosa.urls import domain_id as id_of
 
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 BEG_MS = 6000  # for which others give domains back to one that holds few
-LOOK_AGAIN_MS = 2000  # after which a domain found to be idle is looked at once more
+LOOK_AGAIN_MS = 10_000  # after which a domain found to be idle is looked at once more: five times
+# the longest transaction seen
 LOOK_AGAIN = 100_000  # such domains remembered; the sweep at the end finds the others
 
 _PAGE_TEXTS = ("url", "outcome", "content_type", "redirect", "title")
@@ -202,6 +203,8 @@ class PostgresFrontier(PostgresAdder):
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
         result = self._transaction(lambda now: self._apply_once(owner, batch, now), owner)
         self._forget(release.domain_id for release in batch.released)
+        while self._idled and self._idled[0][0] <= result.now_ms - LOOK_AGAIN_MS:
+            self._idled.popleft()
         self._control(result)
         return result
 
@@ -365,10 +368,9 @@ class PostgresFrontier(PostgresAdder):
 
     def _look_again(self, now: int) -> None:
         """An engine that adds a URL to a domain while its holder finds it idle sees it held, and
-        the holder does not see the URL: a moment later both have committed."""
-        ids: list[int] = []
-        while self._idled and self._idled[0][0] <= now - LOOK_AGAIN_MS:
-            ids.append(self._idled.popleft()[1])
+        the holder does not see the URL: a moment later both have committed. They are forgotten
+        when this transaction has."""
+        ids = {ident for when, ident in self._idled if when <= now - LOOK_AGAIN_MS}
         if ids:
             self._execute("wake_again", ids=int8s(sorted(ids)), now=now)
 

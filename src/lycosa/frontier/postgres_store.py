@@ -74,6 +74,15 @@ class PostgresStore:
     def _look(self) -> None:
         self._timeline.look(self.db, self._now())
 
+    def _look_at_first(self) -> None:
+        """A connection on which this failed is not used: nobody would look again."""
+        try:
+            self._look()
+        except BaseException:
+            with suppress(psycopg.Error):
+                self.db.close()
+            raise
+
     @property
     def server(self) -> str:
         """Which server this is; another value says that the last commits may be lost."""
@@ -97,7 +106,7 @@ class PostgresStore:
             if self.db.closed:
                 self.db = self._connect()
                 self._contact.lost()
-                self._look()
+                self._look_at_first()
             return action()
         except psycopg.Error as error:
             self._drop_broken()

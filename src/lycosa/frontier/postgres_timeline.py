@@ -42,7 +42,9 @@ class Timeline:
 
     def waits(self, now_ms: int) -> bool:
         """Whether nobody may have a domain yet."""
-        return now_ms < self.leases_from
+        if now_ms >= self.leases_from:
+            self.leases_from = 0  # need not be asked again
+        return self.leases_from > 0
 
     def _replaced(self, db: Connection, before: str, now_ms: int) -> None:
         end = now_ms + self.rules.lease_ms  # the last moment at which anybody could fetch

@@ -2,7 +2,8 @@
 SELECT current_setting('server_version'), current_schema()::text,
     coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
     current_setting('max_connections')::int4
-        - (SELECT count(*)::int4 FROM pg_stat_activity WHERE backend_type = 'client backend');
+        - current_setting('superuser_reserved_connections')::int4
+        - (SELECT count(*)::int4 FROM pg_stat_activity WHERE datid IS NOT NULL);
 
 -- tables_unusable: how many of our tables this user may not read and write
 SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
