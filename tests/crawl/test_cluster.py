@@ -229,8 +229,10 @@ def test_the_page_limit_is_that_of_all_nodes(tmp_path: Path, postgres_url: str) 
         cluster.finish(*processes)
     assert refused.returncode == 2
     assert "--max-pages: 900 here, 1000 there" in refused.stderr
-    # Each engine holds back what others may be fetching: the rest is rounding.
-    assert 1000 <= cluster.pages() <= 1004
+    # At most what is in flight more, one visit a domain; usually up to five pages: rounding, and
+    # visits whose redirects count as pages of their own.
+    print(cluster.pages(), "pages")
+    assert 1000 <= cluster.pages() <= 1000 + SPEC.domains
     assert "1000 pages reached" in second.log.read_text()
 
 
