@@ -221,7 +221,7 @@ class Engine:
         self.poller.watch(0, True, False, self._hear)
         gc.collect()
         gc.freeze()
-        gc.set_threshold(100_000, 50, 100)
+        gc.set_threshold(300_000, 50, 100)
         while self.exit_code is None:
             self._turn()
         return self.exit_code
