@@ -15,11 +15,11 @@ from lycosa.commands.look import opened, print_json, utc
 from lycosa.config import Values, earlier_delays, stored_settings
 from lycosa.errors import StoreError, UserError
 
-# An engine knows the server's clock to within the time that a commit takes to get there.
-SERVER_CLOCK_MS = 50
-
 if TYPE_CHECKING:
     from lycosa.archive.ledger import AuditReport
+
+# An engine knows the server's clock to within the time that a commit takes to get there.
+SERVER_CLOCK_MS = 50
 
 
 def audit(values: Values, words: list[str]) -> int:
