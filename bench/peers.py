@@ -4,6 +4,10 @@
     python bench/peers.py --dir /var/tmp/peers              # medians of 3; only what is there runs
     python bench/peers.py --quick                           # a few seconds; installs nothing
 
+Three mixes. broad: hosts of 1,000 pages that link to each other, as many hosts as pages are
+fetched; what is not fetched stays queued. single: hosts of one page, all its links lead to itself.
+sites: hosts of 20 pages, fetched to the end.
+
 Pages are counted by the simulated web itself: answers with 200 that are not robots.txt. CPU is that
 of the whole process tree, start-up included; 'steady' has that of a run on one page taken off. To
 let every crawler use its own resolver and the ordinary ports, all run in a network namespace with
@@ -14,6 +18,8 @@ it, lycosa alone runs.
 - crawlee-python: ParselCrawler, storage on disk, robots.txt, text kept.
 - spider (npm @spider-rs/spider-rs): reported only; it asks for robots.txt of start hosts alone.
 - wget2 (Debian): recursive, robots.txt, pages kept as they are; no text, no persistence.
+
+The last two can't be told to stop after so many pages, so they have no part in the broad mix.
 """
 
 from __future__ import annotations
@@ -38,6 +44,12 @@ PORTS = (80, 443, 53)
 INSIDE = "BENCH_PEERS_INSIDE"
 SPIDER = "0.0.157"  # the last release with a compiled part for Linux in the registry
 LIMIT = 900  # seconds for one run of one peer
+MIXES: dict[str, dict[str, int]] = {
+    "broad": {"per_host": 1, "site_pages": 1000},
+    "single": {"per_host": 1},
+    "sites": {"per_host": 20},
+}
+BOUNDED = ("lycosa", "scrapy", "crawlee")  # can be told how many pages to fetch
 
 
 @dataclass
@@ -117,6 +129,8 @@ def crawl(name: str, words: list[str], job: Job, folder: Path | None) -> Figures
             for key, value in here.items():
                 words = [word.replace(key, value) for word in words]
             env = {**os.environ, "PEER_HOME": str(folder / "spider") if folder else ""}
+            if job.site_pages:
+                env["PEER_PAGES"] = str(job.pages)
             began = time.monotonic()
             with (root / "said.txt").open("w") as said:
                 process = subprocess.Popen(
@@ -142,6 +156,8 @@ def crawl(name: str, words: list[str], job: Job, folder: Path | None) -> Figures
 def compare(job: Job, args: argparse.Namespace) -> None:
     """Every crawler in turn, again and again."""
     todo = {"lycosa": [], **peers(args.dir)}
+    if job.site_pages:
+        todo = {name: words for name, words in todo.items() if name in BOUNDED}
     if not os.environ.get(INSIDE):
         todo = {"lycosa": []}
         print("no network namespace here (needs root on Linux): lycosa alone")
@@ -150,11 +166,12 @@ def compare(job: Job, args: argparse.Namespace) -> None:
     for _ in range(args.repeats):
         for name, words in todo.items():
             with runs.turn(args.lock):
-                single = replace(job, pages=1, per_host=1)
+                single = replace(job, pages=1, per_host=1, site_pages=0)
                 one[name].append(crawl(name, words, single, args.dir))
                 many[name].append(crawl(name, words, job, args.dir))
+    of = f" of {job.site_pages:,}" if job.site_pages else ""
     print(f"\n{'https' if job.https else 'http'}, {job.pages // job.per_host} hosts, "
-          f"{job.per_host} page(s) a host, {job.size // 1000} KB, {job.links} links; "
+          f"{job.per_host} page(s){of} a host, {job.size // 1000} KB, {job.links} links; "
           f"reference {runs.reference_ms():.0f} ms, load {os.getloadavg()[0]:.1f}")  # fmt: skip
     print(f"{'':8} us/page   steady  / lycosa  steady  pages  robots  pages/s     MB")
     base: tuple[float, float] = (0.0, 0.0)
@@ -185,7 +202,7 @@ def main() -> None:
     parser.add_argument("--dir", type=Path, help="where the peers' environments are")
     parser.add_argument("--install", action="store_true", help="make them; needs --dir")
     parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--per-host", type=int, nargs="+", default=[1, 20])
+    parser.add_argument("--mix", nargs="+", choices=MIXES, default=list(MIXES))
     parser.add_argument("--scheme", default="http,https")
     parser.add_argument("--size", type=int, default=80, help="KB of HTML")
     parser.add_argument("--links", type=int, default=60)
@@ -199,13 +216,13 @@ def main() -> None:
         install(args.dir)
     enter_namespace()
     if args.quick:
-        args.pages, args.repeats, args.per_host, args.scheme = 30, 1, [1], "http"
+        args.pages, args.repeats, args.mix, args.scheme = 30, 1, ["broad", "single"], "http"
     present = ", ".join(peers(args.dir)) or "none"
     print(f"peers present: {present}; TLS verification: off everywhere")
-    for per_host in args.per_host:
+    for mix in args.mix:
         for scheme in args.scheme.split(","):
-            job = Job(https=scheme == "https", pages=args.pages, per_host=per_host,
-                      size=args.size * 1000, links=args.links, delay=0.05)  # fmt: skip
+            job = Job(https=scheme == "https", pages=args.pages, size=args.size * 1000,
+                      links=args.links, delay=0.05, **MIXES[mix])  # type: ignore[arg-type]  # fmt: skip
             compare(job, args)
 
 

@@ -145,3 +145,40 @@ def test_the_store_thread_answers_and_wakes_the_loop(store: Watched, tmp_path: P
     assert reply is not None and reply.error is None
     assert not thread.busy
     thread.close()
+
+
+class Remote(SqliteFrontier):
+    """A store with a clock of its own, whose next answer may be long in coming."""
+
+    server_clock = True
+
+
+@pytest.mark.parametrize(
+    ("took", "ahead", "known"),
+    [
+        (0.2, 500, 700),  # the answer came soon: counted from the question
+        (5.0, 500, 700),  # late, after a new connection: what was known before is still possible
+        (5.0, 9000, 9000),  # the server's clock was set: at least this much, by its answer
+        (5.0, -9000, -4000),  # or at most this much
+    ],
+)
+def test_a_late_answer_does_not_move_the_clock(
+    tmp_path: Path, took: float, ahead: int, known: int
+) -> None:
+    now, differs = [100.0], [500]
+
+    def store_now() -> int:
+        now[0] += waits.pop() if waits else 0.0
+        return NOW_MS + int(now[0] * 1000) + differs[0]
+
+    waits: list[float] = []
+    store = Remote(tmp_path / "crawl.sqlite", StoreRules(), store_now, create=True)
+    work = Exchanger(store, store.register("t", 1), lambda: now[0])
+    waits.append(0.2)
+    first = work.perform(Exchange(Batch(stats=Stats().to_dict())))
+    assert first.to_ms is not None and round(first.to_ms - NOW_MS) == 700
+    differs[0] = ahead
+    waits.append(took)
+    second = work.perform(Exchange(Batch(stats=Stats().to_dict())))
+    assert second.to_ms is not None and round(second.to_ms - NOW_MS) == known
+    store.close()

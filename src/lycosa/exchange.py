@@ -22,6 +22,8 @@ from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
 
 log = get_logger("exchange")
 
+LONG_MS = 1000  # after which an answer says little about when the store's clock was read
+
 
 @dataclass(slots=True)
 class Exchange:
@@ -77,6 +79,7 @@ class Exchanger:
         self._renew_every = renew_every  # seconds in which nothing to say needs no commit
         self._renewed = float("-inf")
         self._rules_version = 0
+        self._to_ms: float | None = None  # store clock - engine clock, as last measured
 
     def perform(self, exchange: Exchange, closing: bool = False) -> Reply:
         """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
@@ -133,8 +136,17 @@ class Exchanger:
         reply.skipped = exchange.skipped
         self._renewed = reply.sent
         if self.frontier.server_clock:
-            # From the moment it was sent: at most too large, so nothing is given back too early.
-            reply.to_ms = reply.committed.now_ms - reply.sent * 1000
+            reply.to_ms = self._difference(reply.committed.now_ms, reply.sent)
+
+    def _difference(self, now_ms: int, sent: float) -> float:
+        """Store clock - engine clock, from the moment it was asked: at most too large, so nothing
+        is given back too early. If the answer was long in coming, as after a new connection, what
+        was known before counts as far as it can be true."""
+        most, least = now_ms - sent * 1000, now_ms - self._clock() * 1000
+        if most - least > LONG_MS and self._to_ms is not None:
+            most = min(most, max(self._to_ms, least))
+        self._to_ms = most
+        return most
 
     def _unsettled(self, pages: list[PageRow]) -> tuple[list[PageRow], list[PageRow]]:
         """Pages to record, and those that redirects led to and that were done before: no text

@@ -464,8 +464,11 @@ class Supervisor:
         if not self._same_database():
             print(f"lycosa: {self.failure}", file=sys.stderr)
             return self.exit_code
+        left = {opening.opened_key(self.name): 0} if self.name else {}
         if self.finished:
-            self.away.ask(lambda: self.frontier.put_settings({"finished": 1}), None)
+            left["finished"] = 1
+        if left:
+            self.away.ask(lambda: self.frontier.put_settings(left), None)
         snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
         store = redact(self.node.store) if is_server(self.node.store) else ""

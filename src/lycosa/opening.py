@@ -119,6 +119,25 @@ def _open_server(
 
     rules, root = crawl.store_rules(), node.data_dir
     frontier = PostgresFrontier(node.store, rules, create=True, name="lycosa supervisor")
+    with frontier.opening():
+        name = _join(frontier, root, crawl, limits, sources, resume)
+    _take_over(frontier, root, name)
+    # Other nodes must not think that the crawl has ended before these seeds are loaded.
+    now = frontier.now_ms()
+    loading = {"seeds_loaded": 0, "finished": 0, loading_key(name): now} if sources else {}
+    frontier.put_settings({node_key(name): orjson.dumps(node_json(node)).decode(), **loading})
+    return frontier, name
+
+
+def _join(
+    frontier: PostgresFrontier,
+    root: Path,
+    crawl: CrawlSettings,
+    limits: RunLimits,
+    sources: list[str],
+    resume: bool,
+) -> str:
+    """Begin a crawl on a server or become a node of it; returns the name of this node."""
     stored = frontier.setting(SETTINGS_KEY)
     if resume and stored is None:
         raise UserError(
@@ -132,12 +151,14 @@ def _open_server(
     else:
         name = _begin(frontier, root, crawl, sources, stored is not None)
         frontier.put_settings({MAX_PAGES_KEY: limits.max_pages})
-    _take_over(frontier, root, name)
-    # Other nodes must not think that the crawl has ended before these seeds are loaded.
-    now = frontier.now_ms()
-    loading = {"seeds_loaded": 0, "finished": 0, loading_key(name): now} if sources else {}
-    frontier.put_settings({node_key(name): orjson.dumps(node_json(node)).decode(), **loading})
-    return frontier, name
+    # Its engines are not there yet: who comes next must know that it is not alone.
+    frontier.put_settings({opened_key(name): frontier.now_ms()})
+    return name
+
+
+def opened_key(name: str) -> str:
+    """Under which a server keeps when a node joined, or 0 after it left."""
+    return f"opened:{name}"
 
 
 def _begin(

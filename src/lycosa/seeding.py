@@ -46,11 +46,14 @@ class Loader:
         self._patience = Patience(6 * LONGEST, "The seeds are loaded when it is back.")
 
     def start(self) -> None:
-        """Load what the store does not know yet; also again, after it forgot some."""
-        self.stop()
-        self._stop.clear()
-        self.done.clear()
-        self._thread = threading.Thread(target=self._run, name="seeds", daemon=True)
+        """Load what the store does not know yet; also again, after it forgot some: then when the
+        earlier loading has ended, for which nobody waits here."""
+        self._stop.set()
+        self._stop, self.done = threading.Event(), threading.Event()
+        earlier = self._thread
+        self._thread = threading.Thread(
+            target=self._run, args=(earlier, self._stop, self.done), name="seeds", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -59,29 +62,34 @@ class Loader:
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self) -> None:
+    def _run(
+        self, earlier: threading.Thread | None, stop: threading.Event, done: threading.Event
+    ) -> None:
+        if earlier is not None:
+            earlier.join()
         try:
-            while not self._stop.is_set():
+            while not stop.is_set():
                 try:
-                    self._load_all()
+                    self._load_all(stop, done)
                     return
                 except StoreGone as error:
-                    self._stop.wait(self._patience.after(error))
+                    stop.wait(self._patience.after(error))
         except Exception as error:  # whatever it is, the crawl must not wait for it
             self.error = error
         finally:
             self.some.set()
 
-    def _load_all(self) -> None:
+    def _load_all(self, stop: threading.Event, done: threading.Event) -> None:
         frontier = self._connect()
         try:
             frontier.load_in_bulk()
-            self.load(frontier)
+            if self._load(frontier, stop):
+                done.set()
         finally:
             frontier.close()
 
-    def load(self, frontier: Frontier) -> None:
-        """Every file from where its loading ended."""
+    def _load(self, frontier: Frontier, stop: threading.Event) -> bool:
+        """Every file from where its loading ended; False if it was stopped."""
         first = True
         names = sorted(path.name for path in (self._root / SEEDS).iterdir())
         for name in names:
@@ -97,12 +105,12 @@ class Loader:
                 self._patience.over()
                 first = False
                 self.some.set()
-                if self._stop.is_set():
-                    return
+                if stop.is_set():
+                    return False
         frontier.put_settings({"seeds_loaded": 1, **self._sign(0)})
         if self.bad:
             log.warning("some seed lines were no domain or URL and were left out", lines=self.bad)
-        self.done.set()
+        return True
 
     def _sign(self, now_ms: int) -> dict[str, int]:
         """Other nodes must not think that the crawl has ended between two chunks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -194,6 +195,34 @@ def test_other_nodes_are_counted_while_their_leases_run(meeting: Meeting) -> Non
     assert meeting.two.others("node-b") == 1
     meeting.clock.pass_seconds(181)
     assert meeting.two.others("node-b") == 0
+
+
+def test_a_node_counts_from_the_moment_it_opens_the_crawl(meeting: Meeting) -> None:
+    with meeting.one.opening():
+        meeting.one.put_settings({"opened:node-a": meeting.clock.ms})
+    with meeting.two.opening():
+        assert (meeting.two.others("node-a"), meeting.two.others("node-b")) == (0, 1)
+    meeting.clock.pass_seconds(181)
+    assert meeting.two.others("node-b") == 0
+    meeting.one.put_settings({"opened:node-a": meeting.clock.ms})
+    meeting.one.put_settings({"opened:node-a": 0})
+    assert meeting.two.others("node-b") == 0
+
+
+def test_nodes_open_a_crawl_one_after_the_other(meeting: Meeting) -> None:
+    inside: list[str] = []
+
+    def second() -> None:
+        with meeting.two.opening():
+            inside.append("two")
+
+    with meeting.one.opening():
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(0.3)
+        inside.append("one")
+    thread.join(10)
+    assert inside == ["one", "two"]
 
 
 def test_the_clock_is_the_servers(postgres_url: str) -> None:

@@ -2,7 +2,8 @@
 
     python crawlee_peer.py SEEDS DIR
 
-Keeps the text of each page; follows links in the host.
+Keeps the text of each page; follows all links. PEER_PAGES in the environment ends it after so many
+pages.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ async def main() -> None:
         http_client=ImpitHttpClient(verify=False),
         respect_robots_txt_file=True,
         max_request_retries=0,
+        max_requests_per_crawl=int(os.environ.get("PEER_PAGES", "0")) or None,
         concurrency_settings=ConcurrencySettings(
             min_concurrency=50, desired_concurrency=100, max_concurrency=100
         ),
@@ -36,7 +38,7 @@ async def main() -> None:
         text = " ".join(context.selector.css("body ::text").getall())
         title = context.selector.css("title::text").get()
         await context.push_data({"url": context.request.url, "title": title, "text": text})
-        await context.enqueue_links(strategy="same-hostname")
+        await context.enqueue_links(strategy="all")
 
     await crawler.run(Path(SEEDS).read_text().split())
 

@@ -2,11 +2,13 @@
 
     python scrapy_peer.py SEEDS DIR
 
-Keeps what lycosa keeps: the text of each page, one JSON line each; follows links in the host.
+Keeps what lycosa keeps: the text of each page, one JSON line each; follows all links. PEER_PAGES in
+the environment ends it after so many pages.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -46,6 +48,7 @@ process = CrawlerProcess(
         "DOWNLOAD_TIMEOUT": 15,
         "REDIRECT_ENABLED": False,
         # As lycosa crawls
+        "CLOSESPIDER_PAGECOUNT": int(os.environ.get("PEER_PAGES", "0")),
         "ROBOTSTXT_OBEY": True,
         "JOBDIR": f"{FOLDER}/job",
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,

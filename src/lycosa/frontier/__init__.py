@@ -203,7 +203,7 @@ class Frontier(Protocol):
         """Every engine that ever worked on this crawl, of one node or of all."""
 
     def others(self, node: str) -> int:
-        """How many engines of other nodes are at work."""
+        """How many engines of other nodes are at work, or nodes about to start theirs."""
 
     def suspect(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3); returns whether

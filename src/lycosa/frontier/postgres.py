@@ -8,7 +8,8 @@ the states in `states.py`, adding URLs in `postgres_add`. Lists travel as arrays
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
 
@@ -25,6 +26,7 @@ RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 BEG_MS = 6000  # for which others give domains back to one that holds few
 LOOK_AGAIN_MS = 10_000  # after which a domain found to be idle is looked at once more: five times
 # the longest transaction seen
+OPEN_LOCK = 0x6C79636E  # nodes open a crawl one after the other
 LOOK_AGAIN = 100_000  # such domains remembered; the sweep at the end finds the others
 
 _PAGE_TEXTS = ("url", "outcome", "content_type", "redirect", "title")
@@ -103,10 +105,18 @@ class PostgresFrontier(PostgresAdder):
         return [row[0] for row in self._run(lambda: self._rows("everyone", node=node))]
 
     def others(self, node: str) -> int:
-        """How many engines of other nodes are at work."""
-        now = self._test_now()
-        count: int = self._run(lambda: self._one("others", node=node, now=now))
+        now, lease = self._test_now(), self.rules.lease_ms
+        count: int = self._run(lambda: self._one("others", node=node, now=now, lease=lease))
         return count
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """One node at a time: who looks whether it is alone must know of those who look too."""
+        self._run(lambda: self._execute("alone", key=OPEN_LOCK))
+        try:
+            yield
+        finally:
+            self._run(lambda: self._execute("not_alone", key=OPEN_LOCK))
 
     def suspect(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3)."""

@@ -259,10 +259,21 @@ SELECT id FROM crawlers WHERE NOT dead AND %(node)s IN ('', node) ORDER BY id;
 -- everyone: every engine that ever worked on this crawl, of one node or (by '') of all
 SELECT id FROM crawlers WHERE id > 0 AND %(node)s IN ('', node) ORDER BY id;
 
--- others: engines of other nodes whose lease runs
-SELECT count(*) FROM crawlers
-WHERE NOT dead AND node <> %(node)s AND lease_until >= (
-    SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8));
+-- others: engines of other nodes whose lease runs, and nodes that opened the crawl a lease ago or less
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8) AS now)
+SELECT (SELECT count(*) FROM crawlers
+        WHERE NOT dead AND node <> %(node)s AND lease_until >= (SELECT now FROM clock))
+    + (SELECT count(*) FROM crawl
+       WHERE key >= 'opened:' AND key < 'opened;' AND key <> 'opened:' || %(node)s
+         AND value::int8 + %(lease)s > (SELECT now FROM clock));
+
+-- alone: whoever opens the crawl waits here for another that does so, until its connection ends
+-- or it says that it is done
+SELECT pg_advisory_lock(%(key)s);
+
+-- not_alone: lets the next one in
+SELECT pg_advisory_unlock(%(key)s);
 
 -- take_over: its domains wait one delay from the last moment it could have fetched
 UPDATE domains SET lease_owner = 0,
