@@ -44,6 +44,7 @@ class Cost:
     """What a run of batches took."""
 
     pages: int = 0
+    handed: int = 0  # URLs that leases brought
     seconds: float = 0.0
     client: float = 0.0  # seconds of CPU
     server: float = 0.0
@@ -84,6 +85,7 @@ class Driver:
     def round(self) -> None:
         visits = self.kept
         leases = self.timed("lease", self.store.lease, self.owner, self.batch - len(visits))
+        self.cost.handed += sum(len(lease.urls) for lease in leases)
         visits = visits + [(lease, lease.urls[0]) for lease in leases if lease.urls]
         keep = {lease.domain_id: lease for lease in leases[: self.batch // 5] if lease.urls}
         batch = self.pages.batch(visits, set(keep), self.store.now_ms())
@@ -105,8 +107,10 @@ class Driver:
 
 def show(label: str, cost: Cost) -> None:
     per = 1e6 / max(1, cost.pages)
+    handed = cost.handed / max(1, len(cost.times.get("lease", ())))
     print(
         f"  {label:<34} lease {cost.ms('lease', 0.5):6.1f} /{cost.ms('lease', 0.99):6.1f} ms"
+        f" ({handed:.0f} URLs)"
         f"  commit {cost.ms('commit', 0.5):6.1f} /{cost.ms('commit', 0.99):6.1f} ms"
         f"  server {cost.server * per:5.0f} ({cost.backend * per:.0f}) us"
         f"  client {cost.client * per:5.0f} us  written {cost.written / max(1, cost.pages):6.0f} B"
@@ -133,8 +137,9 @@ def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
     if isinstance(filled, FilledPostgres):
         print(f"  {filled.server.settings()}")
     most = VISITED // args.batch // 3
-    pages = Pages(urls, args.domains)
-    filled.calm()
+    seed = time.time_ns()  # what one run found is known to the next
+    pages = Pages(urls, args.domains, seed)
+    filled.calm(min(VISITED, args.domains // 2))
     driver = Driver(filled, pages, args.batch)
     driver.run(args.seconds / 4, most // 4)
     warm = driver.run(args.seconds, most)
@@ -146,7 +151,7 @@ def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
         filled.server.set("full_page_writes", "on")
     driver.close()
     how = filled.chill(whole=not args.quick)
-    driver = Driver(filled, Pages(urls, args.domains, seed=2), args.batch)
+    driver = Driver(filled, Pages(urls, args.domains, seed + 1), args.batch)
     show(f"cold ({how})", driver.run(args.seconds / 2, most // 4))
     driver.close()
     if isinstance(filled, FilledPostgres) and not args.no_ancestor:

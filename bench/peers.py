@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--lock", type=Path, help="a file that is locked during each run")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
-    if args.install:
+    if args.install and not os.environ.get(INSIDE):
         if args.dir is None:
             parser.error("--install needs --dir")
         install(args.dir)

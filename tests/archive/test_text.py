@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,18 @@ def test_a_row_is_one_line_of_json_with_the_documented_keys() -> None:
         "content_hash": "ffffffffffffffff",
         "redirect_from": "http://example.com/",
     }
+
+
+def test_a_row_takes_no_more_memory_than_its_length() -> None:
+    """Hundreds of them wait for a commit."""
+    texts = [f"{n} words " * 2000 for n in range(20)]
+    tracemalloc.start()
+    try:
+        rows = [text_row("https://a.test/", 0, 200, "t", "en", text) for text in texts]
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1.5 * sum(map(len, rows))
 
 
 def test_half_surrogates_do_not_lose_the_page() -> None:

@@ -14,8 +14,12 @@ from pathlib import Path
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
+from scrapy.linkextractors import LinkExtractor
 
 SEEDS, FOLDER = sys.argv[1], sys.argv[2]
+LINKS = LinkExtractor()  # distinct links, none to images and the like: as lycosa takes them
+# Scrapy counts every answer, robots.txt too; about as many are of either kind.
+PAGES = 2 * int(os.environ.get("PEER_PAGES", "0"))
 
 
 class Pages(scrapy.Spider):
@@ -32,8 +36,8 @@ class Pages(scrapy.Spider):
     def parse(self, response):
         text = " ".join(response.css("body ::text").getall())
         yield {"url": response.url, "title": response.css("title::text").get(), "text": text}
-        for href in response.css("a::attr(href)").getall():
-            yield response.follow(href, self.parse)
+        for link in LINKS.extract_links(response):
+            yield scrapy.Request(link.url, self.parse)
 
 
 process = CrawlerProcess(
@@ -48,7 +52,7 @@ process = CrawlerProcess(
         "DOWNLOAD_TIMEOUT": 15,
         "REDIRECT_ENABLED": False,
         # As lycosa crawls
-        "CLOSESPIDER_PAGECOUNT": int(os.environ.get("PEER_PAGES", "0")),
+        "CLOSESPIDER_PAGECOUNT": PAGES,
         "ROBOTSTXT_OBEY": True,
         "JOBDIR": f"{FOLDER}/job",
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,

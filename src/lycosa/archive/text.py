@@ -67,9 +67,11 @@ def text_row(
         "redirect_from": redirect_from,
     }
     try:
-        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        line = orjson.dumps(row)
     except orjson.JSONEncodeError:
-        return orjson.dumps(_without_surrogates(row), option=orjson.OPT_APPEND_NEWLINE)
+        line = orjson.dumps(_without_surrogates(row))
+    # A new object: orjson's own holds on to ten times its length, and rows wait for their commit.
+    return line + b"\n"
 
 
 def _without_surrogates(row: dict[str, Any]) -> dict[str, Any]:
