@@ -6,6 +6,7 @@ one SQLite row, in batches. No DNS, no robots rules, no URL resolving, no fronti
 
     python bench/floor.py             # http and https, 80 KB; medians of 5; crawl and floor in turn
     python bench/floor.py --size 240 --links 100
+    python bench/floor.py --reader lycosa    # pages read by lycosa's own reader instead of lexbor
     python bench/floor.py --quick     # a few seconds, figures mean nothing
 """
 
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,16 +34,37 @@ from selectolax.lexbor import LexborHTMLParser
 
 from kit import runs
 from kit.runs import Job
+from lycosa.parse import parse
 from lycosa.simweb.names import Names
 from lycosa.simweb.serve import SimWeb
 
+Read = Callable[[bytes], tuple[str, int]]
+
 BATCH = 500  # pages per zstd frame and transaction
+
+
+def by_lexbor(body: bytes) -> tuple[str, int]:
+    """The text of a page, and how many hrefs it has."""
+    tree = LexborHTMLParser(body)
+    links = [node.attributes["href"] for node in tree.css("a[href]")]
+    assert tree.body is not None
+    return tree.body.text(separator="\n"), len(links)
+
+
+def by_lycosa(body: bytes) -> tuple[str, int]:
+    """The same by the reader of the crawl."""
+    found = parse(body, "text/html; charset=utf-8")
+    return found.text, len(found.links)
+
+
+READERS = {"lexbor": by_lexbor, "lycosa": by_lycosa}
 
 
 class Keep:
     """One line and one row per page."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, read: Read) -> None:
+        self._read = read
         self._file = (root / "text.jsonl.zst").open("ab")
         self._db = sqlite3.connect(root / "pages.sqlite", isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -54,12 +77,9 @@ class Keep:
     def page(self, url: str, packed: bytes) -> None:
         """Inflate, parse, keep."""
         body = isal_zlib.decompress(packed, 31)
-        tree = LexborHTMLParser(body)
-        links = [node.attributes["href"] for node in tree.css("a[href]")]
-        assert tree.body is not None
-        text = tree.body.text(separator="\n")
+        text, links = self._read(body)
         self._lines.append(orjson.dumps({"url": url, "status": 200, "text": text}))
-        self._rows.append((url, 200, len(body), len(links)))
+        self._rows.append((url, 200, len(body), links))
         self.pages += 1
         if len(self._rows) >= BATCH:
             self.flush()
@@ -187,7 +207,7 @@ def child(root: Path) -> None:
     """The measured process: its sites are in a file, its CPU goes to standard output."""
     runs.raise_file_limit()
     job = json.loads((root / "sites.json").read_text())
-    keep = Keep(root)
+    keep = Keep(root, READERS[job["reader"]])
     began = time.process_time()
     loop = Loop(keep, job["sites"], job["in_flight"])
     loop.run()
@@ -195,7 +215,7 @@ def child(root: Path) -> None:
     print(json.dumps({"cpu": used, "pages": keep.pages, "failed": loop.failed}))
 
 
-def floor(job: Job) -> float:
+def floor(job: Job, reader: str) -> float:
     """Microseconds of CPU per page of the bare loop."""
     with tempfile.TemporaryDirectory(prefix="lycosa-floor-") as name:
         root = Path(name)
@@ -206,7 +226,7 @@ def floor(job: Job) -> float:
             sites = [
                 (f"{scheme}://{site}", f"::{names.lookup(site)[1]}:{port}") for site in web.seeds()
             ]
-            text = json.dumps({"sites": sites, "in_flight": job.workers})
+            text = json.dumps({"sites": sites, "in_flight": job.workers, "reader": reader})
             (root / "sites.json").write_text(text)
             command = [sys.executable, __file__, "--child", str(root)]
             told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
@@ -219,7 +239,7 @@ def compare(job: Job, args: argparse.Namespace) -> None:
     floors, crawls, starts = [], [], []
     for _ in range(args.repeats):
         with runs.turn(args.lock):
-            floors.append(floor(job))
+            floors.append(floor(job, args.reader))
             starts.append(runs.run(replace(job, pages=1)))
             crawls.append(runs.run(job))
     bare = sorted(floors)[len(floors) // 2]
@@ -239,6 +259,8 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=80, help="KB of HTML")
     parser.add_argument("--links", type=int, default=60)
     parser.add_argument("--workers", type=int, default=400, help="in flight, in both")
+    parser.add_argument("--reader", choices=READERS, default="lexbor")
+    parser.add_argument("--scheme", default="http,https")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--lock", type=Path, help="a file that is locked during each run")
     parser.add_argument("--quick", action="store_true")
@@ -250,10 +272,11 @@ def main() -> None:
     if args.quick:
         args.pages, args.repeats = 30, 1
     print(f"{args.pages} pages, a new host each, {args.workers} in flight")
+    print(f"the floor reads pages by {args.reader}")
     print("TLS verification: off (default)")
-    for https in (False, True):
+    for scheme in args.scheme.split(","):
         compare(
-            Job(https=https, size=args.size * 1000, links=args.links, pages=args.pages,
+            Job(https=scheme == "https", size=args.size * 1000, links=args.links, pages=args.pages,
                 workers=args.workers, site_pages=1000), args)  # fmt: skip
 
 

@@ -195,6 +195,7 @@ class Minutes:
             done = max(1, int(found["pages"]) - pages)  # type: ignore[call-overload]
             costs.append((used - cpu) * 1e6 / done)
             print(f"  {minute:3}  {done / self.length:5.0f} pages/s  {costs[-1]:6.0f} us/page  "
+                  f"queued {found.get('queued', 0):9,}  "
                   f"web {(web - served) * 1e6 / done:5.0f} us  "
                   f"reference {runs.reference_ms():3.0f} ms  limit: {found.get('limit', '')}",
                   flush=True)  # fmt: skip
@@ -212,20 +213,21 @@ def polite(args: argparse.Namespace) -> None:
 
 def over_time(args: argparse.Namespace) -> None:
     hosts = args.hosts or 10_000
-    costs = steady(args, hosts, args.minutes or 30)
+    # Sites that are never read to their end: the frontier grows all the time.
+    costs = steady(args, hosts, args.minutes or 30, site_pages=1000)
     kept = costs[1:]  # the first also starts everything up
     if kept:
         print(f"minute 2 {kept[0]:.0f} us/page, last minute {kept[-1]:.0f}: "
               f"ratio {kept[-1] / kept[0]:.2f}; minute 1 {costs[0]:.0f}")  # fmt: skip
 
 
-def steady(args: argparse.Namespace, hosts: int, minutes: int) -> list[float]:
+def steady(args: argparse.Namespace, hosts: int, minutes: int, site_pages: int = 0) -> list[float]:
     """A crawl at its ceiling for so long, judged by the simulated web."""
     length, delay = args.minute, args.delay
     turns = int(minutes * length / delay) + 3
     job = Job(
         https=args.scheme == "https", size=args.size * 1000, pages=hosts * turns, per_host=turns,
-        engines=2, workers=1000, delay=delay, servers=args.servers,
+        engines=2, workers=1000, delay=delay, servers=args.servers, site_pages=site_pages,
     )  # fmt: skip
     print(
         f"{hosts:,} domains at {delay:g} s on {job.engines} engines, {args.scheme}, {args.size} KB "

@@ -58,7 +58,9 @@ class Job:
     def limits(self) -> tuple[str, ...]:
         """What ends the crawl where hosts have more pages than are fetched. Long before a host's
         second turn: its links are queued, as in any broad crawl."""
-        return ("--max-pages", str(self.pages), "--delay", "600") if self.site_pages else ()
+        if not self.site_pages or self.per_host > 1:
+            return ()
+        return ("--max-pages", str(self.pages), "--delay", "600")
 
     def distinct_links(self) -> int:
         """Different links of a home page."""
