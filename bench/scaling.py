@@ -227,7 +227,8 @@ def steady(args: argparse.Namespace, hosts: int, minutes: int, site_pages: int =
     turns = int(minutes * length / delay) + 3
     job = Job(
         https=args.scheme == "https", size=args.size * 1000, pages=hosts * turns, per_host=turns,
-        engines=2, workers=1000, delay=delay, servers=args.servers, site_pages=site_pages,
+        engines=2, workers=1000, delay=delay, servers=args.servers,
+        site_pages=site_pages or 3 * turns,  # no site may run dry
     )  # fmt: skip
     print(
         f"{hosts:,} domains at {delay:g} s on {job.engines} engines, {args.scheme}, {args.size} KB "

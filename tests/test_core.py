@@ -59,8 +59,10 @@ class Bench:
             found += more
         return found
 
-    def answer(self, request: Request, status: int = 404, body: bytes = b"") -> list[Request]:
-        head = b"HTTP/1.1 %d X\r\nContent-Type: text/html\r\n\r\n" % status
+    def answer(
+        self, request: Request, status: int = 404, body: bytes = b"", more: bytes = b""
+    ) -> list[Request]:
+        head = b"HTTP/1.1 %d X\r\nContent-Type: text/html\r\n%s\r\n" % (status, more)
         response = Response(request, status, head, body, started=self.now, ended=self.now)
         return self.core.answer(response, self.now)
 
@@ -95,10 +97,10 @@ def test_a_body_is_free_when_its_visit_is_over(bench: Bench) -> None:
     gc.disable()
     try:
         for robots in bench.start():
-            for page in bench.answer(robots):
-                for more in bench.answer(page, 301 if "d1." in page.url else 200, b"<p>hello"):
-                    bench.answer(more, 200, b"<p>there")
-        del robots, page
+            (page,) = bench.answer(robots)
+            (target,) = bench.answer(page, 301, more=b"Location: /x\r\n")
+            assert bench.answer(target, 200, b"<p>hello") == []
+        del robots, page, target
         alive = [each for each in gc.get_objects() if isinstance(each, Response | Visit)]
         assert alive == []
     finally:

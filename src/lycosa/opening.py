@@ -119,8 +119,11 @@ def _open_server(
 
     rules, root = crawl.store_rules(), node.data_dir
     frontier = PostgresFrontier(node.store, rules, create=True, name="lycosa supervisor")
-    with frontier.opening():
-        name = _join(frontier, root, crawl, limits, sources, resume)
+    if resume:
+        name = _join(frontier, root, crawl, limits)
+        datadir.copy_seeds(root, sources, more=True)
+    else:
+        name = _begin(frontier, root, crawl, limits, sources)
     _take_over(frontier, root, name)
     # Other nodes must not think that the crawl has ended before these seeds are loaded.
     now = frontier.now_ms()
@@ -129,54 +132,62 @@ def _open_server(
     return frontier, name
 
 
-def _join(
+def tell_opened(frontier: Frontier, name: str) -> None:
+    """Until its engines are there, other nodes know by this that a node is."""
+    frontier.put_settings({_opened_key(name): frontier.now_ms()})
+
+
+def tell_left(frontier: Frontier, name: str) -> None:
+    """The node is gone: who is alone now may change the settings."""
+    frontier.put_settings({_opened_key(name): 0})
+
+
+def _opened_key(name: str) -> str:
+    return f"opened:{name}"
+
+
+def _join(frontier: PostgresFrontier, root: Path, crawl: CrawlSettings, limits: RunLimits) -> str:
+    """Become a node of the crawl on a server, or go on as one; returns its name."""
+    with frontier.opening():
+        if frontier.setting(SETTINGS_KEY) is None:
+            raise UserError(
+                f"There is no crawl in the database {frontier.where} to resume or join: leave "
+                "--resume out to start one."
+            )
+        name = datadir.join(root, frontier.setting("crawl_id") or "-")
+        _agree(frontier, name, crawl, limits)
+        tell_opened(frontier, name)
+    return name
+
+
+def _begin(
     frontier: PostgresFrontier,
     root: Path,
     crawl: CrawlSettings,
     limits: RunLimits,
     sources: list[str],
-    resume: bool,
-) -> str:
-    """Begin a crawl on a server or become a node of it; returns the name of this node."""
-    stored = frontier.setting(SETTINGS_KEY)
-    if resume and stored is None:
-        raise UserError(
-            f"There is no crawl in the database {frontier.where} to resume or join: leave --resume "
-            "out to start one."
-        )
-    if resume:
-        name = datadir.join(root, frontier.setting("crawl_id") or "-")
-        _agree(frontier, name, crawl, limits)
-        datadir.copy_seeds(root, sources, more=True)
-    else:
-        name = _begin(frontier, root, crawl, sources, stored is not None)
-        frontier.put_settings({MAX_PAGES_KEY: limits.max_pages})
-    # Its engines are not there yet: who comes next must know that it is not alone.
-    frontier.put_settings({opened_key(name): frontier.now_ms()})
-    return name
-
-
-def opened_key(name: str) -> str:
-    """Under which a server keeps when a node joined, or 0 after it left."""
-    return f"opened:{name}"
-
-
-def _begin(
-    frontier: PostgresFrontier, root: Path, crawl: CrawlSettings, sources: list[str], held: bool
 ) -> str:
     """A new crawl, with this directory as its first node's; returns the name of that node."""
     ident = uuid.uuid4().hex
+    held = frontier.setting(SETTINGS_KEY) is not None
     if not held:
         datadir.check_crawl(root, ident)
         datadir.copy_seeds(root, sources, more=False)
-    settings = {SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(), "rules_version": 1}
-    if held or not frontier.begin(ident, settings):
-        raise UserError(
-            f"The database {frontier.where} holds a crawl already: join it or go on with it by "
-            "--resume, or name another database with --store."
-        )
-    frontier.put_exclusions(crawl.exclude)
-    return datadir.join(root, ident)
+    settings = {
+        SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
+        MAX_PAGES_KEY: limits.max_pages,
+        "rules_version": 1,
+    }
+    with frontier.opening():
+        if held or not frontier.begin(ident, settings):
+            raise UserError(
+                f"The database {frontier.where} holds a crawl already: join it or go on with it by "
+                "--resume, or name another database with --store."
+            )
+        frontier.put_exclusions(crawl.exclude)
+        name = datadir.join(root, ident)
+        tell_opened(frontier, name)
+    return name
 
 
 def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings, limits: RunLimits) -> None:

@@ -26,8 +26,8 @@ RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 BEG_MS = 6000  # for which others give domains back to one that holds few
 LOOK_AGAIN_MS = 10_000  # after which a domain found to be idle is looked at once more: five times
 # the longest transaction seen
-OPEN_LOCK = 0x6C79636E  # nodes open a crawl one after the other
 LOOK_AGAIN = 100_000  # such domains remembered; the sweep at the end finds the others
+OPEN_LOCK = 0x6C79636E  # nodes open a crawl one after the other
 
 _PAGE_TEXTS = ("url", "outcome", "content_type", "redirect", "title")
 _PAGE_NUMBERS = (
@@ -112,11 +112,11 @@ class PostgresFrontier(PostgresAdder):
     @contextmanager
     def opening(self) -> Iterator[None]:
         """One node at a time: who looks whether it is alone must know of those who look too."""
-        self._run(lambda: self._execute("alone", key=OPEN_LOCK))
+        self._run(lambda: self._execute("open_lock", key=OPEN_LOCK))
         try:
             yield
         finally:
-            self._run(lambda: self._execute("not_alone", key=OPEN_LOCK))
+            self._run(lambda: self._execute("open_unlock", key=OPEN_LOCK))
 
     def suspect(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3)."""

@@ -259,20 +259,20 @@ SELECT id FROM crawlers WHERE NOT dead AND %(node)s IN ('', node) ORDER BY id;
 -- everyone: every engine that ever worked on this crawl, of one node or (by '') of all
 SELECT id FROM crawlers WHERE id > 0 AND %(node)s IN ('', node) ORDER BY id;
 
--- others: engines of other nodes whose lease runs, and nodes that opened the crawl a lease ago or less
+-- others: engines of other nodes whose lease runs, and nodes heard of while they start theirs
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8) AS now)
 SELECT (SELECT count(*) FROM crawlers
         WHERE NOT dead AND node <> %(node)s AND lease_until >= (SELECT now FROM clock))
     + (SELECT count(*) FROM crawl
-       WHERE key >= 'opened:' AND key < 'opened;' AND key <> 'opened:' || %(node)s
+       WHERE (key >= 'opened:' AND key < 'opened;' OR key >= 'loading:' AND key < 'loading;')
+         AND key NOT IN ('opened:' || %(node)s, 'loading:' || %(node)s)
          AND value::int8 + %(lease)s > (SELECT now FROM clock));
 
--- alone: whoever opens the crawl waits here for another that does so, until its connection ends
--- or it says that it is done
+-- open_lock: nodes that open the crawl wait here for each other
 SELECT pg_advisory_lock(%(key)s);
 
--- not_alone: lets the next one in
+-- open_unlock: the next one may
 SELECT pg_advisory_unlock(%(key)s);
 
 -- take_over: its domains wait one delay from the last moment it could have fetched

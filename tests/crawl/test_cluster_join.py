@@ -1,0 +1,77 @@
+"""Nodes that open a crawl on a server before any engine of another is at work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lycosa.config import CrawlSettings, NodeSettings, RunLimits
+from lycosa.errors import UserError
+from lycosa.frontier import Frontier
+from lycosa.opening import open_frontier, shared_limits, tell_left
+
+CRAWL = CrawlSettings(email="tests@lycosa.example")
+LIMITS = RunLimits(max_pages=500)
+NO_LIMITS = RunLimits()
+
+
+class Nodes:
+    """Each with a directory of its own, on one server."""
+
+    def __init__(self, root: Path, store: str) -> None:
+        self.root = root
+        self.store = store
+        self.seeds = root / "seeds.txt"
+        self.seeds.write_text("a.test\n")
+
+    def open(
+        self,
+        name: str,
+        *,
+        resume: bool = True,
+        crawl: CrawlSettings = CRAWL,
+        limits: RunLimits = NO_LIMITS,
+    ) -> tuple[Frontier, str]:
+        folder = self.root / name
+        folder.mkdir(exist_ok=True)
+        node = NodeSettings(data_dir=folder, store=self.store)
+        return open_frontier(crawl, node, limits, [] if resume else [str(self.seeds)], resume)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, postgres_url: str) -> Nodes:
+    return Nodes(tmp_path, postgres_url)
+
+
+def test_a_node_that_joins_at_once_keeps_the_page_limit(nodes: Nodes) -> None:
+    first, _ = nodes.open("a", resume=False, limits=LIMITS)
+    second, _ = nodes.open("b")
+    assert shared_limits(second, RunLimits()).max_pages == 500
+    with pytest.raises(UserError, match="--delay"):
+        nodes.open("c", crawl=replace(CRAWL, delay=90.0))
+    first.close()
+    second.close()
+
+
+def test_who_is_alone_again_may_change_settings(nodes: Nodes) -> None:
+    first, name = nodes.open("a", resume=False, limits=LIMITS)
+    first.put_settings({f"loading:{name}": 0})  # its seeds are loaded
+    second, other = nodes.open("b")
+    tell_left(first, name)
+    with pytest.raises(UserError, match="--delay"):
+        nodes.open("a", crawl=replace(CRAWL, delay=90.0))
+    tell_left(second, other)
+    again, _ = nodes.open("a", crawl=replace(CRAWL, delay=90.0))
+    assert shared_limits(again, RunLimits()).max_pages == 0
+    for each in (first, second, again):
+        each.close()
+
+
+def test_a_node_that_loads_seeds_for_long_is_not_forgotten(nodes: Nodes) -> None:
+    first, name = nodes.open("a", resume=False, limits=LIMITS)
+    first.put_settings({f"opened:{name}": 0, f"loading:{name}": first.now_ms()})
+    with pytest.raises(UserError, match="--delay"):
+        nodes.open("b", crawl=replace(CRAWL, delay=90.0))
+    first.close()
