@@ -1,12 +1,14 @@
 """Status, pages and audit as a person reads them."""
 
+import json
 from typing import Any
 
 import pytest
 
 from lycosa.archive.ledger import AuditReport, Visit, audit
 from lycosa.commands.audit import report_lines
-from lycosa.commands.look import page_json, page_line, record_lines, status_lines
+from lycosa.commands.look import limit_of, page_json, page_line, record_lines, status_lines
+from lycosa.config import SETTINGS_KEY, CrawlSettings
 from lycosa.records import PageRow
 
 NOW = 1_800_000_000_000
@@ -28,6 +30,7 @@ STATUS: dict[str, Any] = {
     "domains": 800,
     "leased": 700,
     "ready": 3,
+    "active": 40_000,
     "outcomes": {"ok": 1200, "timeout": 300},
     "drops": {},
     "started_ms": NOW - 3_600_000,
@@ -51,6 +54,14 @@ STATUS: dict[str, Any] = {
 )
 def test_status(changes: dict[str, Any], state: str) -> None:
     assert status_lines({**STATUS, **changes}, NOW)[0].startswith(state)
+
+
+def test_domains_that_wait_count_for_the_limit() -> None:
+    """Politeness allows as many visits as domains with something left, held and due or not."""
+    settings = CrawlSettings(email="tests@lycosa.example")
+    stored = {SETTINGS_KEY: json.dumps(settings.to_json())}
+    found = {**STATUS, "now_ms": NOW}
+    assert limit_of(found, stored) == "politeness: 40,000 domains / 70 s"
 
 
 def test_status_shows_counts_and_living_engines() -> None:

@@ -83,7 +83,7 @@ def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
         return ""
     alive = [each for each in found["engines"] if is_alive(each, found["now_ms"])]
     stats = Stats.merge([Stats.from_dict(each) for each in alive])
-    stats.queued, stats.domains = found["queued"], found["leased"] + found["ready"]
+    stats.queued, stats.domains = found["queued"], found["active"]
     stats.loading_seeds = not found["seeds_loaded"]
     nodes = {each.get("node", "") for each in alive} or {""}
     told = [stored_node({NODE_KEY: stored.get(node_key(name), "")}) for name in nodes]

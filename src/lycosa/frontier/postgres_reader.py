@@ -21,6 +21,7 @@ from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
 
 SQL = queries.load("postgres")
 COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
+ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -65,6 +66,7 @@ class PostgresReader:
             **summed(engines, self.settings()),
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
+            "active": self._value("active_count", limit=ACTIVE_LIMIT),
             "now_ms": now,
         }
 

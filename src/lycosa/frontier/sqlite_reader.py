@@ -20,6 +20,7 @@ from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
 
 SQL = queries.load("sqlite")
 COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
+ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
 
 
 class SqliteReader:
@@ -50,6 +51,7 @@ class SqliteReader:
             **summed(engines, settings),
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", (wall_now(), COUNT_LIMIT)),
+            "active": self._value("active_count", (ACTIVE_LIMIT,)),
             "now_ms": wall_now(),
         }
 
