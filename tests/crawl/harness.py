@@ -80,7 +80,9 @@ class Crawl:
     # -- what it kept -------------------------------------------------------------------------
 
     def database(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.data / DATABASE)
+        """Never made here: the crawl puts its own in place, and would lose its log to ours."""
+        path = (self.data / DATABASE).absolute()
+        return sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         db = self.database()
