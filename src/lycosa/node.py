@@ -31,6 +31,7 @@ from lycosa.frontier import (
     open_frontier,
     open_reader,
 )
+from lycosa.frontier.readers import ACTIVE_LIMIT
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
 from lycosa.patience import Away
@@ -41,7 +42,6 @@ from lycosa.worker import Worker, machine_settings
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
 COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
-COUNT_LIMIT = 1_000_000
 SILENT_SECONDS = 60.0  # an engine that says nothing for so long hangs
 QUICK_DEATH = 10.0  # seconds; so many in a row, and the fault is ours, not a page's
 QUICK_DEATHS = 5
@@ -416,7 +416,7 @@ class Supervisor:
     def _count_active(self, now: float) -> int:
         if now - self._active[0] > COUNT_EVERY:
             known = self._active[1]
-            counted = self.away.ask(lambda: self.frontier.active_domains(COUNT_LIMIT), known)
+            counted = self.away.ask(lambda: self.frontier.active_domains(ACTIVE_LIMIT), known)
             self._active = (now, counted)
         return self._active[1]
 

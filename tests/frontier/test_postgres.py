@@ -138,7 +138,7 @@ def test_a_url_added_while_its_domain_is_found_idle_is_not_forgotten(meeting: Me
         two._apply_once(finder, batch(1, links=[link("https://a.test/new", 1)]), clock.ms)
         one.commit(holder, batch(1, pages=[done], released=[release(lease, clock.ms)]))
     assert one.lease(holder, 1) == []
-    clock.pass_seconds(11)
+    clock.pass_seconds(31)
     one.commit(holder, batch(2))
     (again,) = one.lease(holder, 1)
     assert again.urls[0].url == "https://a.test/new"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -24,8 +25,8 @@ from lycosa.urls import domain_id as id_of
 
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 BEG_MS = 6000  # for which others give domains back to one that holds few
-LOOK_AGAIN_MS = 10_000  # after which a domain found to be idle is looked at once more: five times
-# the longest transaction seen
+LOOK_AGAIN_MS = 30_000  # after which a domain found to be idle is looked at once more: five times
+# the longest transaction seen, on a server with cold caches
 LOOK_AGAIN = 100_000  # such domains remembered; the sweep at the end finds the others
 OPEN_LOCK = 0x6C79636E  # nodes open a crawl one after the other
 
@@ -380,7 +381,8 @@ class PostgresFrontier(PostgresAdder):
         """An engine that adds a URL to a domain while its holder finds it idle sees it held, and
         the holder does not see the URL: a moment later both have committed. They are forgotten
         when this transaction has."""
-        ids = {ident for when, ident in self._idled if when <= now - LOOK_AGAIN_MS}
+        due = takewhile(lambda each: each[0] <= now - LOOK_AGAIN_MS, self._idled)
+        ids = {ident for _, ident in due}
         if ids:
             self._execute("wake_again", ids=int8s(sorted(ids)), now=now)
 

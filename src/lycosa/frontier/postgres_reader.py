@@ -14,14 +14,12 @@ from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
 from lycosa.frontier.postgres_db import check_version, connect, mapped, parsed, place
-from lycosa.frontier.readers import engine_values, page_row, summed
+from lycosa.frontier.readers import ACTIVE_LIMIT, COUNT_LIMIT, engine_values, page_row, summed
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
 
 SQL = queries.load("postgres")
-COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
-ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
 Row = dict[str, Any]
 T = TypeVar("T")
 

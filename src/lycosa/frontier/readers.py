@@ -11,6 +11,9 @@ from lycosa.records import PageRow
 
 Engine = dict[str, Any]
 
+COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
+ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
+
 
 def summed(engines: list[Engine], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a status that engines and settings tell; engine 0 stands for the seeds."""

@@ -12,15 +12,13 @@ from typing import Any
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
-from lycosa.frontier.readers import engine_values, page_row, summed
+from lycosa.frontier.readers import ACTIVE_LIMIT, COUNT_LIMIT, engine_values, page_row, summed
 from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, errors_mapped, mapped
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
 
 SQL = queries.load("sqlite")
-COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
-ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
 
 
 class SqliteReader:
