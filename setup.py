@@ -1,10 +1,17 @@
-"""Builds the one compiled module. Without a compiler the package works all the same, only slower:
-`parse` then reads pages over a tree."""
+"""Builds the compiled modules. Without a compiler the package works all the same, only slower:
+`parse` then reads pages over a tree, `inbox` collects responses and `urls` joins all links in
+Python."""
 
 from setuptools import Extension, setup
 
 setup(
     ext_modules=[
-        Extension("lycosa._scan", ["src/lycosa/_scan.c"], optional=True, extra_compile_args=["-O3"])
+        Extension(
+            f"lycosa.{name}",
+            [f"src/lycosa/{name}.c"],
+            optional=True,
+            extra_compile_args=["-O3"],
+        )
+        for name in ("_inbox", "_links", "_scan")
     ]
 )

@@ -24,16 +24,15 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import orjson
-import pycurl
 import zstandard
 from isal import isal_zlib
 from selectolax.lexbor import LexborHTMLParser
 
 from kit import runs
 from kit.runs import Job
+from lycosa import curl
 from lycosa.parse import parse
 from lycosa.simweb.names import Names
 from lycosa.simweb.serve import SimWeb
@@ -95,6 +94,35 @@ class Keep:
         self._rows.clear()
 
 
+class Handle:
+    """One handle of libcurl, and the site it is busy with."""
+
+    def __init__(self, headers: curl.Headers, quota: curl.Quota) -> None:
+        self.site = self.pin = ""
+        self.robots = True
+        self.inbox = curl.Inbox(self, quota)
+        self.easy = curl.Easy(self, self.inbox, headers)
+        options: dict[int, int | str] = {
+            curl.USERAGENT: "floor",
+            curl.HTTP_VERSION: curl.HTTP_1_1,
+            curl.BUFFERSIZE: 64 * 1024,
+            curl.NOSIGNAL: 1,
+            curl.DNS_CACHE_TIMEOUT: 0,
+            curl.SSL_EC_CURVES: "X25519:P-256:P-384:P-521",
+            curl.SSL_SESSIONID_CACHE: 0,
+            curl.SSL_VERIFYPEER: 0,
+            curl.SSL_VERIFYHOST: 0,
+        }
+        for option, value in options.items():
+            self.easy.set(option, value)
+
+    def on_connected(self, _peer: str) -> bool:
+        return True
+
+    def on_body(self, _first: bytes) -> int:
+        return 1 << 40
+
+
 class Loop:
     """libcurl's multi interface around epoll, and nothing else."""
 
@@ -104,48 +132,26 @@ class Loop:
         self._epoll = select.epoll()
         self._known: set[int] = set()
         self._due = -1.0
-        self._multi: Any = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, 2 * in_flight)
+        self._multi = curl.Multi(self._on_socket, self._on_timer, 2 * in_flight)
+        self._headers = curl.Headers(["Accept: text/html", "Accept-Encoding: gzip"])
+        self._quota = curl.Quota(1 << 40)
         self.failed = 0
         self._open = 0
         for _ in range(in_flight):
-            self._next(self._easy())
+            self._next(Handle(self._headers, self._quota))
 
-    def _easy(self) -> Any:
-        easy = pycurl.Curl()
-        easy.chunks = []
-        for option, value in (
-            (pycurl.HTTPHEADER, ["Accept: text/html", "Accept-Encoding: gzip"]),
-            (pycurl.USERAGENT, "floor"),
-            (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
-            (pycurl.BUFFERSIZE, 64 * 1024),
-            (pycurl.NOSIGNAL, 1),
-            (pycurl.DNS_CACHE_TIMEOUT, 0),
-            (pycurl.SSL_EC_CURVES, "X25519:P-256:P-384:P-521"),
-            (pycurl.SSL_SESSIONID_CACHE, 0),
-            (pycurl.SSL_VERIFYPEER, 0),
-            (pycurl.SSL_VERIFYHOST, 0),
-            (pycurl.WRITEFUNCTION, easy.chunks.append),
-        ):
-            easy.setopt(option, value)
-        return easy
-
-    def _next(self, easy: Any) -> None:
+    def _next(self, handle: Handle) -> None:
         site = next(self._sites, None)
         if site is None:
             return
-        easy.site, pin = site
-        easy.robots = True
-        easy.setopt(pycurl.URL, easy.site + "/robots.txt")
-        easy.setopt(pycurl.CONNECT_TO, [pin])
-        easy.setopt(pycurl.FORBID_REUSE, 0)
-        self._multi.add_handle(easy)
+        handle.site, handle.pin = site
+        handle.robots = True
+        handle.easy.aim(handle.site + "/robots.txt", "/robots.txt", handle.pin, keep=True)
+        self._multi.add(handle.easy)
         self._open += 1
 
-    def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        if what == pycurl.POLL_REMOVE:
+    def _on_socket(self, fd: int, what: int) -> None:
+        if what == curl.POLL_REMOVE:
             self._known.discard(fd)
             self._epoll.unregister(fd)
             return
@@ -160,7 +166,7 @@ class Loop:
         self._due = -1.0 if milliseconds < 0 else time.monotonic() + milliseconds / 1000
 
     def run(self) -> None:
-        action = self._multi.socket_action
+        action = self._multi.act
         while self._open:
             wait = 1.0 if self._due < 0 else max(0.0, self._due - time.monotonic())
             for fd, events in self._epoll.poll(wait, 128):
@@ -170,37 +176,29 @@ class Loop:
                 action(fd, what or 4)
             if 0 <= self._due <= time.monotonic():
                 self._due = -1.0
-                action(pycurl.SOCKET_TIMEOUT, 0)
+                action(curl.TIMEOUT, 0)
             self._collect()
         self._keep.flush()
 
     def _collect(self) -> None:
-        left = 1
-        while left:
-            left, done, failed = self._multi.info_read()
-            for easy in done:
-                self._multi.remove_handle(easy)
-                self._done(easy)
-            for easy, _, _ in failed:
-                self._multi.remove_handle(easy)
+        for handle, code in self._multi.complete():
+            assert isinstance(handle, Handle)
+            if code:
                 self.failed += 1
-                self._ended(easy)
+                self._ended(handle)
+            elif handle.robots:
+                handle.robots = False
+                handle.inbox.empty()
+                handle.easy.aim(handle.site + "/", "/", handle.pin, keep=False)
+                self._multi.add(handle.easy)
+            else:
+                self._keep.page(handle.site + "/", handle.inbox.body())
+                self._ended(handle)
 
-    def _done(self, easy: Any) -> None:
-        if easy.robots:
-            easy.robots = False
-            easy.chunks.clear()
-            easy.setopt(pycurl.URL, easy.site + "/")
-            easy.setopt(pycurl.FORBID_REUSE, 1)
-            self._multi.add_handle(easy)
-        else:
-            self._keep.page(easy.site + "/", b"".join(easy.chunks))
-            self._ended(easy)
-
-    def _ended(self, easy: Any) -> None:
-        easy.chunks.clear()
+    def _ended(self, handle: Handle) -> None:
+        handle.inbox.empty()
         self._open -= 1
-        self._next(easy)
+        self._next(handle)
 
 
 def child(root: Path) -> None:

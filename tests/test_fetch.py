@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,46 +14,23 @@ import pytest
 from lycosa.errors import UserError
 from lycosa.fetch import Fetcher, FetchLimits
 from lycosa.records import Failure, Kind, Response, Truncated
-from lycosa.transfer import final_head, status_of, wants_body
 from net.http_server import (
     Backlog,
     HttpServer,
-    reply,
     say,
     say_and_reset,
     say_and_wait,
     say_for_ever,
     self_signed,
 )
-from net.loop import AGENT, Loop
+from net.loop import AGENT, Loop, verdict
+from net.malformed import HEAD, MALFORMED, OK, PAGE
 
-PAGE = b"<title>x</title>" * 100
-OK = reply(PAGE)
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-
-
-@pytest.fixture
-def loop() -> Iterator[Loop]:
-    made = Loop()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def server() -> Iterator[HttpServer]:
-    made = HttpServer()
-    made.paths["/"] = say(OK, stay=True)
-    made.paths["/robots.txt"] = say(reply(b"User-agent: *\n"), stay=True)
-    yield made
-    made.close()
+pytest_plugins = ["net.fixtures"]
 
 
 def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
-
-
-def verdict(response: Response) -> tuple[str, str, int]:
-    return response.failure, response.truncated, response.status
 
 
 def test_a_page(loop: Loop, server: HttpServer) -> None:
@@ -100,222 +76,6 @@ def test_default_ports_are_not_shown(loop: Loop, server: HttpServer) -> None:
     assert loop.get(fetcher, request).status == 200
     assert server.requests == [fetcher.request_head(request)]
     assert b"\r\nHost: a.localhost\r\n" in server.requests[0]
-
-
-# What malformed replies come to: (reply, failure, truncated, status, body)
-NEVERMIND = None
-MALFORMED: dict[str, tuple[bytes, str, str, int, bytes | None]] = {
-    "no status line": (b"hello\n" * 10, Failure.PROTOCOL, "", 0, b""),
-    "icy": (b"ICY 200 OK\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "rtsp": (b"RTSP/1.0 200 OK\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "tls bytes": (b"\x15\x03\x01\x00\x02\x02\x28", Failure.PROTOCOL, "", 0, b""),
-    "leading newline": (b"\r\n" + OK, Failure.PROTOCOL, "", 0, b""),
-    "http/1.2": (OK.replace(b"1.1", b"1.2"), Failure.PROTOCOL, "", 0, b""),
-    "http/2": (OK.replace(b"HTTP/1.1", b"HTTP/2"), Failure.PROTOCOL, "", 0, b""),
-    "status 99": (OK.replace(b"200 OK", b"99 OK"), Failure.PROTOCOL, "", 0, b""),
-    "status 1000": (OK.replace(b"200 OK", b"1000 OK"), Failure.PROTOCOL, "", 0, b""),
-    "status 600": (OK.replace(b"200 OK", b"600 OK"), "", "", 600, PAGE),
-    "status 999": (OK.replace(b"200 OK", b"999 OK"), "", "", 999, PAGE),
-    "no reason": (OK.replace(b"200 OK", b"200"), "", "", 200, PAGE),
-    "http/3.0": (OK.replace(b"1.1", b"3.0"), "", "", 200, PAGE),
-    "lower case": (OK.replace(b"HTTP", b"http"), "", "", 200, PAGE),
-    "negative length": (HEAD + b"Content-Length: -1\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "length NaN": (HEAD + b"Content-Length: x\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "two lengths": (
-        HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
-        *(Failure.PROTOCOL, "", 0, b""),
-    ),
-    "no colon": (HEAD + b"nonsense\r\nContent-Length: 1\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "nul": (HEAD + b"X: a\0b\r\nContent-Length: 1\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "length 10^25": (HEAD + b"Content-Length: 1%s\r\n\r\nx" % (b"0" * 25), "", "", 200, b"x"),
-    "length 9e9": (
-        HEAD + b"Content-Length: 9000000000\r\n\r\nx",
-        *("", Truncated.DISCONNECT, 200, b"x"),
-    ),
-    "same length twice": (
-        HEAD + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
-        *("", "", 200, b"hello"),
-    ),
-    "length list": (HEAD + b"Content-Length: 5, 5\r\n\r\nhello", "", "", 200, b"hello"),
-    "bare newlines": (OK.replace(b"\r\n", b"\n"), "", "", 200, PAGE),
-    "length and chunks": (
-        HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-        *("", "", 200, b"hello"),
-    ),
-    "space before colon": (HEAD + b"Content-Length : 5\r\n\r\nhello", "", "", 200, b"hello"),
-    "closed in the status line": (b"HTTP/1.1 20", Failure.RESET, "", 0, b""),
-    "closed in the headers": (HEAD, Failure.RESET, "", 0, b""),
-    "closed in a header": (HEAD + b"Content-Le", Failure.RESET, "", 0, b""),
-    "nothing": (b"", Failure.RESET, "", 0, b""),
-    "short body": (
-        HEAD + b"Content-Length: 10\r\n\r\nhello",
-        *("", Truncated.DISCONNECT, 200, b"hello"),
-    ),
-    "no body at all": (HEAD + b"Content-Length: 10\r\n\r\n", Failure.RESET, "", 0, b""),
-    "short chunks": (
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nhe",
-        *("", Truncated.DISCONNECT, 200, b"hellohe"),
-    ),
-    "bad chunk size": (
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n",
-        *("", Truncated.DISCONNECT, 200, b"hello"),
-    ),
-    "bad first chunk": (
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-        *(Failure.RESET, "", 0, b""),
-    ),
-    "header of 110 KB": (
-        HEAD + b"X: " + b"a" * 110_000 + b"\r\n\r\nx",
-        *(Failure.PROTOCOL, "", 0, b""),
-    ),
-    "header of 90 KB": (HEAD + b"X: " + b"a" * 90_000 + b"\r\n\r\nx", "", "", 200, b"x"),
-    "400 KB of headers": (
-        HEAD + (b"X: " + b"a" * 9_000 + b"\r\n") * 45 + b"\r\nx",
-        *(Failure.PROTOCOL, "", 0, b""),
-    ),
-    "6,000 headers": (HEAD + b"X: a\r\n" * 6_000 + b"\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "unknown coding": (
-        HEAD + b"Transfer-Encoding: wat\r\n\r\nx",
-        *(Failure.PROTOCOL, "", 0, b""),
-    ),
-    "gzip coding": (HEAD + b"Transfer-Encoding: gzip\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),
-    "broken gzip": (HEAD + b"Content-Encoding: gzip\r\n\r\nnope", "", "", 200, b"nope"),
-    "unknown encoding": (HEAD + b"Content-Encoding: wat\r\n\r\nnope", "", "", 200, b"nope"),
-    "101": (
-        b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nbytes",
-        *(Failure.PROTOCOL, "", 0, b""),
-    ),
-    "101 without more": (b"HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n", Failure.PROTOCOL, "", 0, b""),
-    "100 and 103": (
-        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + OK,
-        *("", "", 200, PAGE),
-    ),
-    "100 and no more": (b"HTTP/1.1 100 Continue\r\n\r\n", Failure.RESET, "", 0, b""),
-    "2,000 x 100": (
-        b"HTTP/1.1 100 Continue\r\n\r\n" * 2_000 + OK,
-        *(Failure.PROTOCOL, "", 0, b""),
-    ),
-    "404 cut short": (
-        b"HTTP/1.1 404 No\r\nContent-Length: 10\r\n\r\n",
-        *("", Truncated.DISCONNECT, 404, b""),
-    ),
-    "204": (b"HTTP/1.1 204 No Content\r\n\r\n", "", "", 204, b""),
-    "http/1.0 until close": (b"HTTP/1.0 200 OK\r\n\r\nhello", "", "", 200, b"hello"),
-}
-
-
-@pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_replies(loop: Loop, server: HttpServer, name: str) -> None:
-    data, failure, truncated, status, body = MALFORMED[name]
-    server.paths["/m"] = say(data)
-    response = loop.get(loop.fetcher(), loop.request(server.port, "/m"))
-    assert verdict(response) == (failure, truncated, status)
-    assert response.body == body
-    assert response.head.startswith(b"HTTP") == (not failure) or name == "lower case"
-
-
-def test_endless_100s_are_bounded(loop: Loop, server: HttpServer) -> None:
-    server.paths["/m"] = say_for_ever(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
-    response = loop.get(loop.fetcher(), loop.request(server.port, "/m"))
-    assert response.failure == Failure.PROTOCOL
-
-
-def test_only_the_final_header_block_is_kept_and_no_trailers(
-    loop: Loop, server: HttpServer
-) -> None:
-    early = b"HTTP/1.1 103 Early Hints\r\nContent-Type: image/png\r\n\r\n"
-    final = HEAD + b"Transfer-Encoding: chunked\r\nTrailer: Content-Type\r\n\r\n"
-    server.paths["/t"] = say(
-        early + final + b"2\r\nhi\r\n0\r\nContent-Type: image/gif\r\nX-Late: 1\r\n\r\n"
-    )
-    response = loop.get(loop.fetcher(), loop.request(server.port, "/t"))
-    assert (response.head, response.body) == (final, b"hi")
-
-
-def test_resets(loop: Loop, server: HttpServer) -> None:
-    fetcher = loop.fetcher()
-    server.paths["/r0"] = say_and_reset(b"")
-    server.paths["/r1"] = say_and_reset(HEAD)
-    assert loop.get(fetcher, loop.request(server.port, "/r0")).failure == Failure.RESET
-    assert loop.get(fetcher, loop.request(server.port, "/r1")).failure == Failure.RESET
-
-
-# Types and sizes.
-
-
-def test_types_that_are_not_text_are_not_downloaded(loop: Loop, server: HttpServer) -> None:
-    fetcher = loop.fetcher()
-    for path, kind, wanted in (
-        ("/a", "text/html; charset=x", True),
-        ("/b", "TEXT/Plain", True),
-        ("/c", "application/xhtml+xml", True),
-        ("/d", "application/rss+xml", True),
-        ("/e", "application/xml", True),
-        ("/f", "image/png", False),
-        ("/g", "application/octet-stream", False),
-        ("/h", "application/json", False),
-        ("/i", "application/pdf", False),
-    ):
-        server.paths[path] = say_for_ever(
-            f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 6000000\r\n\r\n".encode(),
-            b"x" * 65536,
-        )
-        response = loop.get(fetcher, loop.request(server.port, path))
-        assert verdict(response) == ("", Truncated.LENGTH if wanted else Truncated.TYPE, 200)
-        assert len(response.body) == (5 * 1024 * 1024 if wanted else 0)
-        assert kind.encode() in response.head
-    sitemap = loop.request(server.port, "/g", kind=Kind.SITEMAP)
-    assert len(loop.get(fetcher, sitemap).body) == 5 * 1024 * 1024
-
-
-def test_without_a_type_the_first_bytes_decide() -> None:
-    bare = b"HTTP/1.1 200 OK\r\n\r\n"
-    assert wants_body(bare, b"<html>") and not wants_body(bare, b"\x89PNG\r\n\x1a\n\0\0\0\r")
-    assert wants_body(bare, b"\xff\xfeh\0t\0m\0l\0")  # UTF-16
-    assert wants_body(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", b"\x1f\x8b\x08\0\0")
-    assert wants_body(b"HTTP/1.1 200 OK\r\nContent-Type: html\r\n\r\n", b"hi")
-    assert wants_body(b"HTTP/1.1 200 OK\r\nContent-Type:\r\n\r\n", b"hi")
-    assert not wants_body(b"HTTP/1.1 200 OK\nCONTENT-TYPE:image/x\n\n", b"hi")
-
-
-@pytest.mark.parametrize("size", [999, 1000, 1001, 50_000])
-def test_a_body_is_cut_at_its_limit(loop: Loop, server: HttpServer, size: int) -> None:
-    body = os.urandom(size).replace(b"\0", b"1")
-    server.paths["/s"] = say(reply(body))
-    fetcher = loop.fetcher(FetchLimits(body=1000, robots_body=20))
-    response = loop.get(fetcher, loop.request(server.port, "/s"))
-    assert response.body == body[:1000]
-    assert verdict(response) == ("", Truncated.LENGTH if size > 1000 else "", 200)
-    robots = loop.get(fetcher, loop.request(server.port, "/s", kind=Kind.ROBOTS))
-    assert robots.body == body[:20] and robots.truncated == Truncated.LENGTH
-
-
-def test_robots_default_limit(loop: Loop, server: HttpServer) -> None:
-    server.paths["/robots.txt"] = say_for_ever(HEAD + b"\r\n", b"# comment\n" * 1000)
-    response = loop.get(loop.fetcher(), loop.request(server.port, "/robots.txt", kind=Kind.ROBOTS))
-    assert len(response.body) == 500 * 1024
-    assert verdict(response) == ("", Truncated.LENGTH, 200)
-
-
-def test_redirects_are_not_read_to_their_end(loop: Loop, server: HttpServer) -> None:
-    moved = b"HTTP/1.1 301 Moved\r\nLocation: /there\r\n"
-    server.paths["/long"] = say_for_ever(moved + b"\r\n", b"x" * 4096)
-    server.paths["/short"] = say(moved + b"Content-Length: 5\r\n\r\nmoved", stay=True)
-    fetcher = loop.fetcher()
-    response = loop.get(fetcher, loop.request(server.port, "/long"))
-    assert verdict(response) == ("", Truncated.LENGTH, 301)
-    assert len(response.body) == 16 * 1024 and response.header(b"location") == "/there"
-    first = loop.get(fetcher, loop.request(server.port, "/short", keep_alive=True))
-    second = loop.get(fetcher, loop.request(server.port, "/"))
-    assert (first.status, first.body, first.connects) == (301, b"moved", 1)
-    assert (second.status, second.connects) == (200, 0)
-
-
-def test_bodies_under_way_are_bounded_together(loop: Loop, server: HttpServer) -> None:
-    server.paths["/big"] = say_for_ever(HEAD + b"\r\n", b"x" * 65536)
-    fetcher = loop.fetcher(FetchLimits(buffered=100_000))
-    response = loop.get(fetcher, loop.request(server.port, "/big"))
-    assert verdict(response) == (Failure.LOCAL, "", 0)
 
 
 # Time.
@@ -721,7 +481,7 @@ def test_too_many_open_files_is_our_own_trouble() -> None:
         import os, resource, sys
         sys.path.insert(0, "tests")
         from net.http_server import Backlog
-        from net.loop import Loop
+        from net.loop import Loop, verdict
         loop, backlog = Loop(), Backlog()
         fetcher = loop.fetcher()
         loop.get(fetcher, loop.request(1))
@@ -748,27 +508,8 @@ def test_nothing_is_printed_when_a_callback_goes_wrong(
     fetcher = loop.fetcher()
     request = loop.request(server.port)
     fetcher.start(request)
-    fetcher._flights[id(request)].chunks = None  # type: ignore[assignment]
+    fetcher.limits = None  # type: ignore[assignment]
     loop.until(lambda: fetcher.finished)
     assert fetcher.take(1)[0].failure == Failure.LOCAL
     assert fetcher.mishaps == 1
     assert capfd.readouterr() == ("", "")
-
-
-# The pure parts.
-
-
-def test_header_blocks() -> None:
-    ok = [b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", b"\r\n"]
-    early = [b"HTTP/1.1 103 Early\r\n", b"\r\n"]
-    assert final_head(ok) == (b"".join(ok), 0)
-    assert final_head(early * 3 + ok + [b"X: y\r\n", b"\r\n"]) == (b"".join(ok), 3)
-    assert final_head(ok[:2]) == (b"", 0) and final_head([]) == (b"", 0)
-    assert final_head(early) == (b"", 1)
-    odd = [b"HTTP/1.1 200 OK\n", b"\rX: y\n"]
-    assert final_head([*odd, b"Z: z\n"]) == (b"".join(odd), 0)
-
-
-def test_status_lines() -> None:
-    cases = {b"HTTP/1.1 200 OK": 200, b"HTTP/1.1  404": 404, b"HTTP/1.1": 0, b"HTTP/1.1 abc": 0}
-    assert {line: status_of(line) for line in cases} == cases

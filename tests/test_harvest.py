@@ -8,6 +8,7 @@ from collections import deque
 import orjson
 import pytest
 
+from lycosa import harvest
 from lycosa.frontier import Batch
 from lycosa.harvest import Harvest, HarvestRules, SentLinks
 from lycosa.metrics import Stats
@@ -18,6 +19,12 @@ from lycosa.urls import domain_id, fingerprint
 from lycosa.visit import Result
 
 HTML = "Content-Type: text/html; charset=utf-8"
+
+
+@pytest.fixture(autouse=True, params=["compiled", "python"])
+def way_of_links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "python":
+        monkeypatch.setattr(harvest, "join", None)
 
 
 class Bench:

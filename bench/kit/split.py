@@ -1,8 +1,8 @@
 """Where the CPU of an engine goes: a sampling profile, added up by part of the work.
 
 Owns the map from stacks to parts and the reading of py-spy's raw format. A stack belongs to TLS
-if libssl or libcrypto is on it, else to the part of the innermost module of ours. Time that a
-thread waits (for the GIL, for a disk, for work) is not CPU, and left out.
+if libcurl's TLS filter or BoringSSL is on it, else to the part of the innermost module of ours.
+Time that a thread waits (for the GIL, for a disk, for work) is not CPU, and left out.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ PARTS = (
 _MODULES = {
     "fetch": "fetch",
     "transfer": "fetch",
+    "curl": "fetch",
+    "inbox": "fetch",
     "dns": "dns",
     "robots": "robots",
     "visit": "robots",
@@ -57,7 +59,7 @@ _FUNCTIONS = {
     "Poller.forget": "fetch",
 }
 _OURS = re.compile(r"^(\S+) \((?:.*/)?lycosa/([a-z_/]+)\.py:\d+\)$")
-_TLS = re.compile(r"\((libssl|libcrypto)")
+_TLS = re.compile(r"^(ssl_cf_|ossl_|Curl_ossl|Curl_ssl|SSL_|bssl::|EVP_|X509_)")
 # Leaves in which a thread waits: the disk, locks. libc's own waits have no name, so that the
 # frames above tell (see `_waits`).
 _WAITING = ("fdatasync", "fsync", "epoll_wait", "poll", "select")

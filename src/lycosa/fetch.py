@@ -16,10 +16,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-import pycurl
-
+from lycosa import curl
 from lycosa.addresses import Allowed
 from lycosa.decode import ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver
@@ -34,8 +32,8 @@ _MAX_ADDRESSES = 2  # tried per request
 _IDLE_SECONDS = 10  # an unused connection is closed when another request starts after that
 # One key share instead of libssl's two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
-_POLL_IN, _POLL_OUT, _REMOVE = pycurl.POLL_IN, pycurl.POLL_OUT, pycurl.POLL_REMOVE
-_IN, _OUT, _ERROR = pycurl.CSELECT_IN, pycurl.CSELECT_OUT, pycurl.CSELECT_ERR
+_POLL_IN, _POLL_OUT, _REMOVE = curl.POLL_IN, curl.POLL_OUT, curl.POLL_REMOVE
+_IN, _OUT, _ERROR = curl.SELECT_IN, curl.SELECT_OUT, curl.SELECT_ERROR
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
 
 
@@ -87,7 +85,7 @@ class Fetcher:
         self.limits = limits
         self.now = now
         self.finished: deque[Response] = deque()
-        self.buffered = 0  # bytes of bodies under way
+        self.quota = curl.Quota(limits.buffered)
         self.mishaps = 0  # errors of our own inside libcurl's callbacks: should stay 0
         self._poller = poller
         self._resolver = resolver
@@ -98,23 +96,25 @@ class Fetcher:
         self._idle: list[Transfer] = []
         self._timers: list[tuple[float, int, Transfer]] = []
         self._timer_ids = itertools.count()
-        self._headers = [
+        self._header_lines = [
             f"Accept: {settings.accept}",
             f"Accept-Language: {settings.accept_language}",
             f"Accept-Encoding: {settings.accept_encoding}",
         ]
+        self._headers = curl.Headers(self._header_lines)
         self._ca_file = ca_file(settings) if settings.tls_verify else ""
         self._open_multi()
 
     def _open_multi(self) -> None:
-        self._multi: Any = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         # All connections count, busy ones too: with fewer, none would ever be used again.
-        self._multi.setopt(pycurl.M_MAXCONNECTS, max(16, 2 * self._capacity))
+        connections = max(16, 2 * self._capacity)
+        self._multi = curl.Multi(self._on_socket, self._on_timer, connections)
         self._due = NEVER  # libcurl's next timer
-        self._added = 0  # handles in the multi
-        self._running = 0  # of those, not complete
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of bodies under way."""
+        return self.quota.used
 
     @property
     def in_flight(self) -> int:
@@ -155,8 +155,7 @@ class Fetcher:
 
     def turn(self, now: float) -> None:
         """Collect what is complete and run what is due. Once per turn of the loop."""
-        if self._running < self._added:
-            self._collect()
+        self._collect()
         timers = self._timers
         while timers and timers[0][0] <= now:
             _, timer, transfer = heapq.heappop(timers)
@@ -164,9 +163,8 @@ class Fetcher:
                 self._check(transfer, now)
         if self._due <= now:
             self._due = NEVER
-            self._act(pycurl.SOCKET_TIMEOUT, 0)
-            if self._running < self._added:
-                self._collect()
+            self._act(curl.TIMEOUT, 0)
+            self._collect()
 
     def cancel(self, request: Request) -> None:
         """Close the request's connection at once. It finishes as Failure.STOPPED."""
@@ -198,7 +196,7 @@ class Fetcher:
             f"GET {target} HTTP/1.1",
             f"Host: {authority}",
             f"User-Agent: {self._settings.user_agent}",
-            *self._headers,
+            *self._header_lines,
         ]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
@@ -227,56 +225,47 @@ class Fetcher:
         transfer.address, transfer.addresses = address, tuple(rest)
         port = self._settings.port_map.get(request.port, request.port)
         pin = f"::[{address}]:{port}" if ":" in address else f"::{address}:{port}"
-        easy = transfer.easy
         try:
-            easy.setopt(pycurl.URL, request.url)
-            easy.setopt(pycurl.CONNECT_TO, [pin])
-            easy.setopt(pycurl.FORBID_REUSE, not request.keep_alive)
             # Left to itself, libcurl writes %2f as %2F: not what was linked, nor what is recorded.
-            # Set each time: pycurl can't unset it.
-            easy.setopt(pycurl.REQUEST_TARGET, split_url(request.url)[1])
-            self._multi.add_handle(easy)
-        except (pycurl.error, UnicodeError):
+            target = split_url(request.url)[1]
+            transfer.easy.aim(request.url, target, pin, request.keep_alive)
+            self._multi.add(transfer.easy)
+        except (curl.CurlError, UnicodeError):
             self._finish(transfer, (Failure.PROTOCOL, Truncated.NO))
             return
         transfer.active = True
-        self._added += 1
-        self._running += 1
         now = self.now()
         left = transfer.connect_by - now
         transfer.attempt_by = now + left / 2 if rest else transfer.connect_by
         self._set_timer(transfer, min(transfer.attempt_by, now + self.limits.first_byte))
 
     def _new_transfer(self) -> Transfer:
-        transfer = Transfer(self)
+        transfer = Transfer(self, self._headers)
         easy, settings = transfer.easy, self._settings
-        for option, value in (
-            (pycurl.HTTPHEADER, self._headers),
-            (pycurl.USERAGENT, settings.user_agent),
-            (pycurl.HEADERFUNCTION, transfer.lines.append),
-            (pycurl.WRITEFUNCTION, transfer.on_body),
-            (pycurl.PREREQFUNCTION, transfer.on_connected),
-            (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
-            (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
-            (pycurl.HTTP09_ALLOWED, 0),
-            (pycurl.PROXY, ""),
-            (pycurl.BUFFERSIZE, 64 * 1024),
-            (pycurl.NOSIGNAL, 1),
-            (pycurl.DNS_CACHE_TIMEOUT, 0),
-            (pycurl.MAXAGE_CONN, _IDLE_SECONDS),
-            (pycurl.SSL_EC_CURVES, _CURVES),
-            (pycurl.SSL_SESSIONID_CACHE, 0),
-            (pycurl.SSL_VERIFYPEER, int(settings.tls_verify)),
-            (pycurl.SSL_VERIFYHOST, 2 if settings.tls_verify else 0),
-        ):
-            easy.setopt(option, value)
+        options: dict[int, int | str] = {
+            curl.USERAGENT: settings.user_agent,
+            curl.PROTOCOLS: "http,https",
+            curl.HTTP_VERSION: curl.HTTP_1_1,
+            curl.HTTP09_ALLOWED: 0,
+            curl.PROXY: "",
+            curl.BUFFERSIZE: 64 * 1024,
+            curl.NOSIGNAL: 1,
+            curl.DNS_CACHE_TIMEOUT: 0,
+            curl.MAXAGE_CONN: _IDLE_SECONDS,
+            curl.SSL_EC_CURVES: _CURVES,
+            curl.SSL_SESSIONID_CACHE: 0,
+            curl.SSL_VERIFYPEER: int(settings.tls_verify),
+            curl.SSL_VERIFYHOST: 2 if settings.tls_verify else 0,
+        }
         if settings.tls_verify:
-            easy.setopt(pycurl.CAINFO, self._ca_file)
+            options[curl.CAINFO] = self._ca_file
+        for option, value in options.items():
+            easy.set(option, value)
         return transfer
 
     # What libcurl asks for and tells.
 
-    def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> int:
+    def _on_socket(self, fd: int, what: int) -> None:
         try:
             if what == _REMOVE:
                 self._poller.forget(fd)
@@ -284,11 +273,9 @@ class Fetcher:
                 self._poller.watch(fd, what != _POLL_OUT, what != _POLL_IN, self._on_ready)
         except Exception:
             self.mishaps += 1  # its transfer ends by its limits
-        return 0  # anything else would end all transfers
 
-    def _on_timer(self, milliseconds: int) -> int:
+    def _on_timer(self, milliseconds: int) -> None:
         self._due = NEVER if milliseconds < 0 else self.now() + milliseconds / 1000
-        return 0
 
     def _on_ready(self, fd: int, events: int) -> None:
         what = _IN if events & READ else 0
@@ -299,26 +286,17 @@ class Fetcher:
         self._act(fd, what)
 
     def _act(self, fd: int, what: int) -> None:
-        try:
-            _, self._running = self._multi.socket_action(fd, what)
-        except pycurl.error:
+        if not self._multi.act(fd, what):
             self.mishaps += 1
 
     def _collect(self) -> None:
-        queued = 1
-        while queued:
-            queued, done, failed = self._multi.info_read()
-            for easy in done:
-                self._complete(easy.transfer, 0)
-            for easy, code, _text in failed:
-                self._complete(easy.transfer, code)
-
-    def _complete(self, transfer: Transfer, code: int) -> None:
-        self._running += 1  # _remove takes it off again: a complete one is not running
-        if code == pycurl.E_COULDNT_CONNECT and transfer.addresses:
-            self._try_next(transfer)
-        else:
-            self._finish(transfer, transfer.outcome(code))
+        for transfer, code in self._multi.complete():
+            assert isinstance(transfer, Transfer)
+            transfer.active = False
+            if code == curl.Code.CONNECT and transfer.addresses:
+                self._connect(transfer)
+            else:
+                self._finish(transfer, transfer.outcome(code))
 
     # How it ends.
 
@@ -334,12 +312,13 @@ class Fetcher:
             if now < transfer.attempt_by:
                 self._set_timer(transfer, transfer.attempt_by)
             elif transfer.addresses and now < transfer.connect_by:
-                self._try_next(transfer)
+                self._remove(transfer)
+                self._connect(transfer)
             else:
                 self._finish(transfer, (Failure.CONNECT_TIMEOUT, Truncated.NO))
         elif now >= transfer.ends:
-            self._finish(transfer, transfer.outcome(pycurl.E_OPERATION_TIMEDOUT))
-        elif transfer.lines:
+            self._finish(transfer, transfer.outcome(curl.Code.TIMED_OUT))
+        elif transfer.inbox.heard:
             self._set_timer(transfer, transfer.ends)
         elif now >= transfer.connected + self.limits.first_byte:
             self._finish(transfer, (Failure.FIRST_BYTE, Truncated.NO))
@@ -347,15 +326,9 @@ class Fetcher:
             first_byte_by = transfer.connected + self.limits.first_byte
             self._set_timer(transfer, min(first_byte_by, transfer.ends))
 
-    def _try_next(self, transfer: Transfer) -> None:
-        self._remove(transfer)
-        self._connect(transfer)
-
     def _remove(self, transfer: Transfer) -> None:
-        self._multi.remove_handle(transfer.easy)
+        self._multi.remove(transfer.easy)
         transfer.active = False
-        self._added -= 1
-        self._running -= 1
 
     def _finish(self, transfer: Transfer, outcome: Outcome) -> None:
         """Close what is open, make the Response, and free the handle for the next request."""
@@ -364,13 +337,13 @@ class Fetcher:
         response = Response(request, address=transfer.address, started=transfer.started)
         if transfer.active:
             self._remove(transfer)
-            response.connects = transfer.easy.getinfo(pycurl.NUM_CONNECTS)
+        if transfer.address:
+            response.connects = transfer.easy.connects()
         response.failure, response.truncated = outcome
         if not response.failure:
             response.status, response.head = transfer.status, transfer.head
-            response.body = b"".join(transfer.chunks)
+            response.body = transfer.inbox.body()
         response.ended = self.now()
-        self.buffered -= transfer.size
         del self._flights[id(request)]
         transfer.release()
         if len(self._idle) < self._capacity:

@@ -10,6 +10,8 @@ from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from xxhash import xxh3_64_intdigest
+
 from lycosa import sitemaps
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
@@ -20,9 +22,25 @@ from lycosa.metrics import Stats
 from lycosa.parse import PARSE_BYTES, Parsed, parse
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated
 from lycosa.scheduler import Held
-from lycosa.scope import Scope
-from lycosa.urls import LinkResolver, canonical, domain_id, domain_of, fingerprint, host_of
+from lycosa.scope import NOT_TEXT, Scope
+from lycosa.urls import (
+    LinkResolver,
+    bases,
+    canonical,
+    domain_id,
+    domain_of,
+    fingerprint,
+    host_of,
+    place_of_origin,
+)
 from lycosa.visit import Result
+
+Join = Callable[..., list[str]]
+join: Join | None
+try:
+    from lycosa._links import join
+except ImportError:  # there was no C compiler when lycosa was installed
+    join = None
 
 TITLE_CHARS = 300  # of a title in the pages table; the text row has all of it
 TYPE_CHARS = 100
@@ -236,6 +254,8 @@ class Harvest:
         add, scope = batch.links.append, self.scope
         by_shape = scope.shape if scope.by_shape(depth) else None
         own, full = held.id, self._full(held)
+        if not full:
+            hrefs = self._plain_links(held, hrefs, base, depth, batch)
         for ident, fp, url, domain in self._resolver.resolve(hrefs, base):
             if slots[fp & mask] == fp:
                 continue
@@ -253,6 +273,21 @@ class Harvest:
             else:
                 slots[fp & mask] = fp
                 add((ident, fp, url, depth, domain, 0))
+
+    def _plain_links(
+        self, held: Held, hrefs: list[str], base: str, depth: int, batch: Batch
+    ) -> list[str]:
+        """Takes the hrefs that need no parser and break no rule, most of them; returns the rest."""
+        origin, directory = bases(base)
+        ident, domain = place_of_origin(origin)
+        seeded = held.seeded or ident != held.id
+        if join is None or not self.scope.host_by_shape(host_of(base), depth, seeded):
+            return hrefs
+        rules = self.scope.rules
+        certain = (rules.max_repeats, rules.max_query, NOT_TEXT, xxh3_64_intdigest, fingerprint)
+        return join(
+            hrefs, origin, directory, ident, domain, depth, 0, batch.links, self.sent.slots, certain
+        )
 
     def _full(self, held: Held) -> str:
         """Why the domain takes no more URLs of its own, '' if it does."""

@@ -44,13 +44,13 @@ _DOCUMENTS = (
     "rtf vsd dwg dxf stl mdb sqlite parquet shp kmz hdf5"
 )
 _PARTS_OF_PAGES = "css js mjs map wasm"
-_NOT_TEXT = frozenset(
+NOT_TEXT = frozenset(
     " ".join(
         (_IMAGES, _SOUND_AND_VIDEO, _ARCHIVES_AND_PROGRAMS, _DOCUMENTS, _PARTS_OF_PAGES)
     ).split()
 )
 _SITEMAPS = (".xml.gz", ".txt.gz")  # the one kind of archive that we do read
-_LONGEST_ENDING = max(map(len, _NOT_TEXT))
+_LONGEST_ENDING = max(map(len, NOT_TEXT))
 _HOSTS_REMEMBERED = 50_000  # about 150 bytes each
 
 
@@ -102,6 +102,17 @@ class Scope:
         """Whether, this far from the seeds, nothing but the shape of a URL matters."""
         return not self.rules.exclude and not self.rules.seeded_only and depth <= self._max_depth
 
+    def host_by_shape(self, host: str, depth: int, seeded: bool) -> bool:
+        """The same for the URLs of one host. `seeded`: its domain has a seed."""
+        if depth > self._max_depth or (self.rules.seeded_only and not seeded):
+            return False
+        if not self.rules.exclude:
+            return True
+        name = host.rstrip(".")
+        if name in self._patterns or "" in self._patterns:
+            return False
+        return not self._known_host(host)
+
     def shape(self, url: str) -> str:
         """Why a URL of this length, these segments and this ending is not wanted, '' if it is."""
         rules = self.rules
@@ -118,7 +129,7 @@ class Scope:
             if _repeats(url[start:end], rules.max_repeats):
                 return "repeated-segments"
         dot = url.rfind(".", end - _LONGEST_ENDING - 1, end)
-        if dot > start and url[dot + 1 : end].lower() in _NOT_TEXT:
+        if dot > start and url[dot + 1 : end].lower() in NOT_TEXT:
             return "" if url.endswith(_SITEMAPS, start, end) else "file-type"
         return ""
 
@@ -127,11 +138,7 @@ class Scope:
         return bool(self._hosts or self._suffixes) and self._excluded_host(domain)
 
     def _excluded(self, url: str, host: str) -> bool:
-        excluded = self._known_hosts.get(host)
-        if excluded is None:
-            if len(self._known_hosts) >= _HOSTS_REMEMBERED:
-                self._known_hosts.clear()
-            excluded = self._known_hosts[host] = self._excluded_host(host)
+        excluded = self._known_host(host)
         if excluded or not self._patterns:
             return excluded
         host = host.rstrip(".")
@@ -141,6 +148,15 @@ class Scope:
                 if glob.matches(text):
                     return True
         return False
+
+    def _known_host(self, host: str) -> bool:
+        """`_excluded_host`, remembered."""
+        excluded = self._known_hosts.get(host)
+        if excluded is None:
+            if len(self._known_hosts) >= _HOSTS_REMEMBERED:
+                self._known_hosts.clear()
+            excluded = self._known_hosts[host] = self._excluded_host(host)
+        return excluded
 
     def _excluded_host(self, host: str) -> bool:
         name = host.rstrip(".")

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import errno
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any, Protocol
+from typing import Protocol
 
-import pycurl
-
+from lycosa.curl import Code, Easy, Headers, Inbox, Quota
 from lycosa.records import Failure, Kind, Request, Truncated
 
 
@@ -35,25 +35,25 @@ class FetchLimits:
 
 # libcurl's errors -> whose fault. What is not here is not HTTP as we know it: Failure.PROTOCOL.
 _FAILURES = {
-    pycurl.E_COULDNT_RESOLVE_HOST: Failure.DNS,  # can't happen: every address is given
-    pycurl.E_COULDNT_CONNECT: Failure.CONNECT,
-    pycurl.E_OPERATION_TIMEDOUT: Failure.TIMEOUT,
-    pycurl.E_OUT_OF_MEMORY: Failure.LOCAL,
-    pycurl.E_INTERFACE_FAILED: Failure.LOCAL,
-    pycurl.E_SSL_CACERT_BADFILE: Failure.LOCAL,
-    pycurl.E_SSL_CONNECT_ERROR: Failure.TLS,
-    pycurl.E_SSL_ENGINE_NOTFOUND: Failure.TLS,
-    pycurl.E_SSL_ENGINE_SETFAILED: Failure.TLS,
-    pycurl.E_SSL_CERTPROBLEM: Failure.TLS,
-    pycurl.E_SSL_CIPHER: Failure.TLS,
-    pycurl.E_PEER_FAILED_VERIFICATION: Failure.TLS,
-    pycurl.E_SSL_ISSUER_ERROR: Failure.TLS,
-    pycurl.E_SSL_SHUTDOWN_FAILED: Failure.TLS,
-    pycurl.E_SSL_INVALIDCERTSTATUS: Failure.TLS,
-    pycurl.E_PARTIAL_FILE: Failure.RESET,
-    pycurl.E_GOT_NOTHING: Failure.RESET,
-    pycurl.E_SEND_ERROR: Failure.RESET,
-    pycurl.E_RECV_ERROR: Failure.RESET,
+    Code.RESOLVE: Failure.DNS,  # can't happen: every address is given
+    Code.CONNECT: Failure.CONNECT,
+    Code.TIMED_OUT: Failure.TIMEOUT,
+    Code.MEMORY: Failure.LOCAL,
+    Code.INTERFACE: Failure.LOCAL,
+    Code.CA_FILE: Failure.LOCAL,
+    Code.TLS_CONNECT: Failure.TLS,
+    Code.ENGINE_MISSING: Failure.TLS,
+    Code.ENGINE_FAILED: Failure.TLS,
+    Code.CERTIFICATE: Failure.TLS,
+    Code.CIPHER: Failure.TLS,
+    Code.VERIFICATION: Failure.TLS,
+    Code.ISSUER: Failure.TLS,
+    Code.SHUTDOWN: Failure.TLS,
+    Code.CERTIFICATE_STATUS: Failure.TLS,
+    Code.PARTIAL: Failure.RESET,
+    Code.NOTHING: Failure.RESET,
+    Code.SEND: Failure.RESET,
+    Code.RECEIVE: Failure.RESET,
 }
 # "Couldn't connect" with one of these is our own shortage; libcurl reports EMFILE as 0.
 _SHORTAGES = frozenset({0, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.EADDRNOTAVAIL})
@@ -64,24 +64,27 @@ _HEADERS_TOO_LARGE = 250_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEXT_TYPES = frozenset({b"application/xhtml+xml", b"application/xml"})
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_BLANK_LINE = re.compile(rb"^(?:\n|\r[^\n]*\n)", re.MULTILINE)  # as libcurl sees one
 NEVER = math.inf
 
 Outcome = tuple[str, str]  # failure, truncated
 _OK: Outcome = (Failure.NONE, Truncated.NO)
 
 
-def final_head(lines: list[bytes]) -> tuple[bytes, int]:
+def final_head(raw: bytes) -> tuple[bytes, int]:
     """The header block of the final response, and how many 1xx came before it.
 
     b'' if its blank line is missing. What follows the blank line is trailers, and left out.
     """
+    if raw.find(b"\n\r") == len(raw) - 3 and b"\n\n" not in raw and status_of(raw) >= 200:
+        return raw, 0  # nearly always
     begin = informational = 0
-    for at, line in enumerate(lines):
-        if line[0] in b"\r\n":  # as libcurl sees the end of the headers
-            if status_of(lines[begin]) // 100 != 1 or status_of(lines[begin]) == 101:
-                return b"".join(lines[begin : at + 1]), informational
-            begin = at + 1
-            informational += 1
+    for blank in _BLANK_LINE.finditer(raw):
+        status = status_of(raw[begin : begin + 32])
+        if status // 100 != 1 or status == 101:
+            return raw[begin : blank.end()], informational
+        begin = blank.end()
+        informational += 1
     return b"", informational
 
 
@@ -110,7 +113,7 @@ class Owner(Protocol):
 
     limits: FetchLimits
     now: Callable[[], float]
-    buffered: int  # bytes of bodies under way
+    quota: Quota
     mishaps: int  # errors of our own inside libcurl's callbacks: should stay 0
 
 
@@ -118,25 +121,29 @@ class Transfer:
     """One libcurl handle, used again and again, with the request it is busy with."""
 
     __slots__ = (
-        *("active", "address", "addresses", "attempt_by", "chunks", "connect_by", "connected"),
-        *("easy", "ends", "head", "limit", "lines", "owner", "request", "size", "started"),
-        *("status", "stop", "timer"),
+        *(
+            "active",
+            "address",
+            "addresses",
+            "attempt_by",
+            "connect_by",
+            "connected",
+            "easy",
+            "ends",
+        ),
+        *("head", "inbox", "owner", "request", "started", "status", "stop", "timer"),
     )
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Owner, headers: Headers) -> None:
         self.owner = owner
-        self.easy: Any = pycurl.Curl()
-        self.easy.transfer = self
-        self.lines: list[bytes] = []  # header lines: libcurl appends with no Python in between
+        self.inbox = Inbox(self, owner.quota)
+        self.easy = Easy(self, self.inbox, headers)
         self.release()
 
     def release(self) -> None:
         """Forget the request."""
         self.request: Request | None = None
-        self.lines.clear()
-        self.chunks: list[bytes] = []
-        self.size = 0
-        self.limit = 0
+        self.inbox.empty()
         self.head = b""
         self.status = 0
         self.stop: Outcome | None = None  # why we ended it
@@ -150,54 +157,38 @@ class Transfer:
         self.ends = NEVER
         self.timer = -1  # the entry of the owner's timers that counts
 
-    def on_connected(self, peer: str, _local: str, _port: int, _local_port: int) -> int:
+    def on_connected(self, peer: str) -> bool:
         """Before the request is sent: is this the address that was checked (S1)?"""
         if peer != self.address and not _same_address(peer, self.address):
             self.stop = (Failure.PRIVATE, Truncated.NO)
-            return int(pycurl.PREREQFUNC_ABORT)
+            return False
         self.connected = self.owner.now()
-        return int(pycurl.PREREQFUNC_OK)
+        return True
 
-    def on_body(self, chunk: bytes) -> int | None:
-        """A piece of the body: None takes it, 0 ends the transfer."""
+    def on_body(self, first: bytes) -> int:
+        """The headers are whole, and say how much of the body is wanted: 0 ends the transfer."""
         try:
-            if not self.limit:
-                self._open_body(chunk)
-            size = self.size + len(chunk)
-            if size > self.limit:
-                chunk = chunk[: self.limit - self.size]
-                self.stop = self.stop or (Failure.NONE, Truncated.LENGTH)
-            if self.stop is None or self.stop[1] == Truncated.LENGTH:
-                self.chunks.append(chunk)
-                self.size += len(chunk)
-                self.owner.buffered += len(chunk)
-                if self.owner.buffered > self.owner.limits.buffered:
-                    self.stop = (Failure.LOCAL, Truncated.NO)
+            limit = self._wanted(first)
         except Exception:
             self.stop = (Failure.LOCAL, Truncated.NO)
             self.owner.mishaps += 1
-        return None if self.stop is None else 0
+        return 0 if self.stop is not None else limit
 
-    def _open_body(self, chunk: bytes) -> None:
-        """At the first piece: the headers are whole, and say what to do with the body."""
+    def _wanted(self, first: bytes) -> int:
         assert self.request is not None
         limits = self.owner.limits
-        kind = self.request.kind
-        self.limit = limits.robots_body if kind == Kind.ROBOTS else limits.body
-        if (status := status_of(self.lines[0])) >= 200:  # nearly always: no 1xx came before
-            self.status, self.head = status, b"".join(self.lines)
-        else:
-            self.read_head()
-        if self.stop is not None:
-            return
+        self.read_head()
         if self.status in _REDIRECTS and b"\nlocation:" in self.head.lower():
-            self.limit = limits.redirect_body
-        elif kind == Kind.PAGE and not wants_body(self.head, chunk):
-            self.stop = (Failure.NONE, Truncated.TYPE)
+            return limits.redirect_body
+        if self.request.kind == Kind.ROBOTS:
+            return limits.robots_body
+        if self.request.kind == Kind.PAGE and not wants_body(self.head, first):
+            self.stop = self.stop or (Failure.NONE, Truncated.TYPE)
+        return limits.body
 
     def read_head(self) -> None:
         """Find the final header block, if it has come."""
-        self.head, informational = final_head(self.lines)
+        self.head, informational = final_head(self.inbox.head())
         self.status = status_of(self.head)
         if informational > _MAX_INFORMATIONAL or (self.head and self.status < 200):
             self.stop = (Failure.PROTOCOL, Truncated.NO)
@@ -208,21 +199,25 @@ class Transfer:
             self.read_head()
         if self.stop is not None:
             return self.stop
+        if self.inbox.refused:
+            return Failure.LOCAL, Truncated.NO
+        if self.inbox.cut:
+            return Failure.NONE, Truncated.LENGTH
         if self.head:
             if code == 0:
                 return _OK
             # Cut short: good enough if some of the body came, or if only the status matters.
-            if self.size or self.status // 100 != 2:
-                timed_out = code == pycurl.E_OPERATION_TIMEDOUT
+            if self.inbox.size or self.status // 100 != 2:
+                timed_out = code == Code.TIMED_OUT
                 return Failure.NONE, Truncated.TIME if timed_out else Truncated.DISCONNECT
         return self._failure(code), Truncated.NO
 
     def _failure(self, code: int) -> str:
         if code == 0:
             return Failure.RESET  # closed in the middle of the headers
-        if code == pycurl.E_COULDNT_CONNECT and self.easy.getinfo(pycurl.OS_ERRNO) in _SHORTAGES:
+        if code == Code.CONNECT and self.easy.os_error() in _SHORTAGES:
             return Failure.LOCAL
-        if code == pycurl.E_RECV_ERROR and sum(map(len, self.lines)) > _HEADERS_TOO_LARGE:
+        if code == Code.RECEIVE and self.inbox.heard > _HEADERS_TOO_LARGE:
             return Failure.PROTOCOL
         return _FAILURES.get(code, Failure.PROTOCOL)
 

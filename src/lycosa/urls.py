@@ -186,14 +186,21 @@ def fingerprint(url: str) -> int:
 
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
-def _place_of_origin(origin: str) -> tuple[int, str]:
+def place_of_origin(origin: str) -> tuple[int, str]:
+    """Where an origin belongs: domain id and domain."""
     return _place(split(origin + "/").host)
 
 
 def link(url: str) -> Link:
     """A canonical URL as the links of a page are handed on."""
-    place, domain = _place_of_origin(url[: url.find("/", 8)])
+    place, domain = place_of_origin(url[: url.find("/", 8)])
     return place, signed_hash(dedup_key(url)), url, domain
+
+
+def bases(url: str) -> tuple[str, str]:
+    """What hrefs of a canonical URL are joined to: its origin, and its directory with the '/'."""
+    query = url.find("?")
+    return url[: url.find("/", 8)], url[: url.rfind("/", 8, query if query >= 0 else None) + 1]
 
 
 class LinkResolver:
@@ -216,10 +223,8 @@ class LinkResolver:
         """The distinct good links of a page, in order; `base` is canonical."""
         if self._count > self._half:
             self._old, self._young, self._count = self._young, {}, 0
-        origin = base[: base.find("/", 8)]
-        query = base.find("?")
-        directory = base[: base.rfind("/", 8, query if query >= 0 else None) + 1]
-        place = _place_of_origin(origin)
+        origin, directory = bases(base)
+        place = place_of_origin(origin)
         rooted, relative = self._memo(origin), self._memo(directory)
         in_origin, in_directory = rooted.get, relative.get
         before = len(rooted) + len(relative)

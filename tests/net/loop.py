@@ -95,3 +95,7 @@ class Loop:
         self.resolver.close()
         self.dns.close()
         self.poller.close()
+
+
+def verdict(response: Response) -> tuple[str, str, int]:
+    return response.failure, response.truncated, response.status

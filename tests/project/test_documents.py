@@ -107,5 +107,5 @@ def test_help_is_quick() -> None:
         "print(*sorted(set(m.split('.')[0] for m in sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"orjson", "pycurl", "sqlite3", "asyncio", "selectolax", "logging", "tomllib", "ssl"}
+    heavy = {"orjson", "curl_cffi", "sqlite3", "asyncio", "selectolax", "logging", "tomllib", "ssl"}
     assert not heavy & set(run.stdout.split())

@@ -13,8 +13,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 LAYERS = {
     "words": "__init__ errors records clock",
     "pure": "addresses options config urls scope seeds robots politeness retry scheduler parse"
-    " sitemaps decode dedup metrics charset htmlguard _scan visit",
-    "edges": "archive frontier dns fetch transfer poller log view sandbox",
+    " sitemaps decode dedup metrics charset htmlguard _links _scan visit",
+    "edges": "archive frontier dns fetch transfer curl inbox _inbox poller log view sandbox",
     "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
     " memory worker node",
     "simulated web": "simweb",
@@ -27,7 +27,9 @@ PROTOCOL = ("lycosa.frontier", "lycosa.frontier.states")
 
 # Decisions take `now` as a parameter and return values: they can't wait, ask or roll dice.
 PURE = (*LAYERS["pure"].split(), "errors", "records", "harvest", "core")
-NOT_PURE = {"time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "pycurl"}
+NOT_PURE = {
+    *("time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "curl_cffi"),
+}
 
 
 def modules() -> Iterator[tuple[str, Path]]:

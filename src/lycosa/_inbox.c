@@ -1,0 +1,289 @@
+/* What comes in over one libcurl handle, kept without the interpreter: see inbox.py, which says
+ * what an Inbox does and does the same in Python.
+ *
+ * libcurl calls the three functions at the end while the engine has let go of the GIL. Headers and
+ * body are bytes in memory of our own, so only the two questions to the receiver need it. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+
+#define HEAD_ROOM 2048         /* an ordinary response's headers */
+#define HEAD_KEPT (16 * 1024)  /* what an idle Inbox may hold on to */
+#define BODY_ROOM (16 * 1024)
+
+typedef struct {
+    char *data;
+    size_t size, room;
+} Bytes;
+
+/* Room for more bytes at the end, by doubling; 0 if there is no memory. */
+static int
+extend(Bytes *bytes, const char *data, size_t size, size_t first)
+{
+    size_t needed = bytes->size + size;
+    if (needed > bytes->room) {
+        size_t room = bytes->room ? bytes->room : first;
+        while (room < needed)
+            room *= 2;
+        char *moved = realloc(bytes->data, room);
+        if (moved == NULL)
+            return 0;
+        bytes->data = moved;
+        bytes->room = room;
+    }
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size = needed;
+    return 1;
+}
+
+static void
+release(Bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (Bytes){0};
+}
+
+/* Quota */
+
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t limit, used;
+} Quota;
+
+static int
+quota_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"limit", NULL};
+    Quota *quota = (Quota *)self;
+    quota->used = 0;
+    return PyArg_ParseTupleAndKeywords(args, kwargs, "n:Quota", names, &quota->limit) ? 0 : -1;
+}
+
+static PyMemberDef quota_members[] = {
+    {"limit", T_PYSSIZET, offsetof(Quota, limit), 0, NULL},
+    {"used", T_PYSSIZET, offsetof(Quota, used), READONLY, NULL},
+    {NULL},
+};
+
+static PyTypeObject QuotaType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "lycosa._inbox.Quota",
+    .tp_basicsize = sizeof(Quota),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = PyType_GenericNew,
+    .tp_init = quota_init,
+    .tp_members = quota_members,
+};
+
+/* Inbox */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *receiver;
+    Quota *quota;
+    Bytes head, body;
+    size_t limit;  /* of the body; 0 until its first piece has come */
+    char cut, refused;
+} Inbox;
+
+static int
+inbox_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"receiver", "quota", NULL};
+    Inbox *inbox = (Inbox *)self;
+    PyObject *receiver, *quota;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!:Inbox", names, &receiver, &QuotaType,
+                                     &quota))
+        return -1;
+    Py_XSETREF(inbox->receiver, Py_NewRef(receiver));
+    Py_XSETREF(inbox->quota, (Quota *)Py_NewRef(quota));
+    return 0;
+}
+
+static void
+empty(Inbox *inbox)
+{
+    if (inbox->quota != NULL)
+        inbox->quota->used -= (Py_ssize_t)inbox->body.size;
+    release(&inbox->body);
+    if (inbox->head.room > HEAD_KEPT)
+        release(&inbox->head);
+    inbox->head.size = 0;
+    inbox->limit = 0;
+    inbox->cut = inbox->refused = 0;
+}
+
+static int
+inbox_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(((Inbox *)self)->receiver);
+    return 0;
+}
+
+static int
+inbox_clear_references(PyObject *self)
+{
+    Py_CLEAR(((Inbox *)self)->receiver);
+    return 0;
+}
+
+static void
+inbox_dealloc(PyObject *self)
+{
+    Inbox *inbox = (Inbox *)self;
+    PyObject_GC_UnTrack(self);
+    empty(inbox);
+    release(&inbox->head);
+    Py_CLEAR(inbox->receiver);
+    Py_CLEAR(inbox->quota);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *
+inbox_empty(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    empty((Inbox *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+inbox_head(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    Bytes *head = &((Inbox *)self)->head;
+    return PyBytes_FromStringAndSize(head->data, (Py_ssize_t)head->size);
+}
+
+static PyObject *
+inbox_body(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    Bytes *body = &((Inbox *)self)->body;
+    return PyBytes_FromStringAndSize(body->data, (Py_ssize_t)body->size);
+}
+
+static PyMethodDef inbox_methods[] = {
+    {"empty", inbox_empty, METH_NOARGS, NULL},
+    {"head", inbox_head, METH_NOARGS, NULL},
+    {"body", inbox_body, METH_NOARGS, NULL},
+    {NULL},
+};
+
+static PyMemberDef inbox_members[] = {
+    {"heard", T_PYSSIZET, offsetof(Inbox, head.size), READONLY, NULL},
+    {"size", T_PYSSIZET, offsetof(Inbox, body.size), READONLY, NULL},
+    {"cut", T_BOOL, offsetof(Inbox, cut), READONLY, NULL},
+    {"refused", T_BOOL, offsetof(Inbox, refused), READONLY, NULL},
+    {NULL},
+};
+
+static PyTypeObject InboxType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "lycosa._inbox.Inbox",
+    .tp_basicsize = sizeof(Inbox),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = PyType_GenericNew,
+    .tp_init = inbox_init,
+    .tp_dealloc = inbox_dealloc,
+    .tp_traverse = inbox_traverse,
+    .tp_clear = inbox_clear_references,
+    .tp_methods = inbox_methods,
+    .tp_members = inbox_members,
+};
+
+/* What libcurl calls. Anything but the number of bytes it gave ends the transfer. */
+
+static size_t
+on_header(char *data, size_t size, size_t count, void *self)
+{
+    return extend(&((Inbox *)self)->head, data, size * count, HEAD_ROOM) ? size * count : 0;
+}
+
+/* The receiver's answer to the first piece: how many bytes of the body it wants, 0 for none. */
+static size_t
+ask_limit(Inbox *inbox, const char *data, size_t size)
+{
+    Py_ssize_t limit = 0;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *answer = PyObject_CallMethod(inbox->receiver, "on_body", "y#", data, (Py_ssize_t)size);
+    if (answer != NULL) {
+        limit = PyLong_AsSsize_t(answer);
+        Py_DECREF(answer);
+    }
+    if (PyErr_Occurred())
+        PyErr_WriteUnraisable((PyObject *)inbox);
+    PyGILState_Release(state);
+    return limit > 0 ? (size_t)limit : 0;
+}
+
+static size_t
+on_body(char *data, size_t size, size_t count, void *self)
+{
+    Inbox *inbox = self;
+    size_t given = size * count, wanted = given;
+    if (given == 0)
+        return 0;
+    if (inbox->limit == 0 && (inbox->limit = ask_limit(inbox, data, given)) == 0)
+        return 0;
+    if (inbox->body.size + given > inbox->limit) {
+        wanted = inbox->limit - inbox->body.size;
+        inbox->cut = 1;
+    }
+    if (!extend(&inbox->body, data, wanted, BODY_ROOM)) {
+        inbox->refused = 1;
+        return 0;
+    }
+    inbox->quota->used += (Py_ssize_t)wanted;
+    inbox->refused = inbox->quota->used > inbox->quota->limit;
+    return inbox->cut || inbox->refused ? 0 : given;
+}
+
+static int
+on_connected(void *self, char *peer, char *local, int port, int local_port)
+{
+    Inbox *inbox = self;
+    int allowed = 0;
+    (void)local, (void)port, (void)local_port;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *answer = PyObject_CallMethod(inbox->receiver, "on_connected", "s", peer);
+    if (answer != NULL) {
+        allowed = PyObject_IsTrue(answer) == 1;
+        Py_DECREF(answer);
+    }
+    if (PyErr_Occurred())
+        PyErr_WriteUnraisable((PyObject *)inbox);
+    PyGILState_Release(state);
+    return allowed ? 0 : 1;
+}
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_inbox",
+    .m_size = -1,
+};
+
+static int
+add_address(PyObject *self, const char *name, void *function)
+{
+    PyObject *number = PyLong_FromVoidPtr(function);
+    int failed = number == NULL || PyModule_AddObjectRef(self, name, number) < 0;
+    Py_XDECREF(number);
+    return failed;
+}
+
+PyMODINIT_FUNC
+PyInit__inbox(void)
+{
+    PyObject *self = PyModule_Create(&module);
+    if (self == NULL || PyModule_AddType(self, &QuotaType) < 0
+        || PyModule_AddType(self, &InboxType) < 0
+        || add_address(self, "ON_HEADER", (void *)on_header)
+        || add_address(self, "ON_BODY", (void *)on_body)
+        || add_address(self, "ON_CONNECTED", (void *)on_connected)) {
+        Py_XDECREF(self);
+        return NULL;
+    }
+    return self;
+}
