@@ -33,7 +33,15 @@ from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
 from lycosa.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.dns import Answer, Resolver, routes_ipv6
-from lycosa.errors import DiskFull, Fenced, LycosaError, StoreGone
+from lycosa.errors import (
+    EXIT_DISK_FULL,
+    EXIT_FENCED,
+    EXIT_ORPHAN,
+    DiskFull,
+    Fenced,
+    LycosaError,
+    StoreGone,
+)
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
 from lycosa.frontier import Frontier, open_frontier
@@ -60,9 +68,6 @@ MAX_UNREAD = 1 << 16  # bytes of reports kept for a supervisor that does not rea
 STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
 SHORTAGE_FACTOR = 0.9  # concurrency after the machine ran out of open files
 
-EXIT_FENCED = 4
-EXIT_DISK_FULL = 5
-EXIT_ORPHAN = 6
 
 log = get_logger("engine")
 

@@ -38,3 +38,9 @@ class DiskFull(StoreError):
 
 class Bug(LycosaError):
     """Something that can't happen did."""
+
+
+# How the process of an engine ends, if not by being told to: its exit codes, for its supervisor.
+EXIT_FENCED = 4
+EXIT_DISK_FULL = 5
+EXIT_ORPHAN = 6  # the supervisor is gone

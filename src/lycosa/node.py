@@ -21,8 +21,7 @@ import orjson
 from lycosa import datadir, opening, upkeep
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
-from lycosa.engine import EXIT_DISK_FULL, EXIT_FENCED
-from lycosa.errors import StoreError, UserError
+from lycosa.errors import EXIT_DISK_FULL, EXIT_FENCED, StoreError, UserError
 from lycosa.frontier import (
     DATABASE,
     Frontier,

@@ -11,13 +11,14 @@ accept what the parser would leave unchanged, and the tests compare the two.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import resources
+from importlib.util import find_spec
 from typing import NamedTuple
 
-from ada_url import join_url, normalize_url
+from ada_url import idna, join_url, normalize_url
 from xxhash import xxh3_64_intdigest
 
 from lycosa.dedup import dedup_key, signed_hash
@@ -129,15 +130,16 @@ _is_ipv4 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+").fullmatch
 
 def _read_suffixes() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """The public suffix list in ASCII: suffixes, parents of '*' rules, exceptions from those."""
-    kinds: dict[str, set[str]] = {"": set(), "*.": set(), "!": set()}
-    source = resources.files("publicsuffixlist").joinpath("public_suffix_list.dat")
-    for line in source.read_text("utf-8").splitlines():
-        rule = line.split(maxsplit=1)[0].lower() if line.strip() else "//"
-        if not rule.startswith("//"):
-            mark = "*." if rule.startswith("*.") else "!" if rule[0] == "!" else ""
-            name = rule[len(mark) :]
-            kinds[mark].add(name if name.isascii() else name.encode("idna").decode("ascii"))
-    return frozenset(kinds[""] | kinds["*."]), frozenset(kinds["*."]), frozenset(kinds["!"])
+    package = find_spec("publicsuffixlist")  # only its data: the package itself takes longer
+    assert package is not None and package.submodule_search_locations
+    file = os.path.join(package.submodule_search_locations[0], "public_suffix_list.dat")
+    with open(file, encoding="utf-8") as source:
+        lines = source.read().lower().split("\n")
+    rules = [line.split()[0] for line in lines if line.strip() and not line.startswith("//")]
+    rules = [rule if rule.isascii() else idna.encode(rule).decode("ascii") for rule in rules]
+    wild = frozenset(rule[2:] for rule in rules if rule.startswith("*."))
+    exceptions = frozenset(rule[1:] for rule in rules if rule[0] == "!")
+    return wild | frozenset(rule for rule in rules if rule[0] not in "*!"), wild, exceptions
 
 
 # Read by ourselves because seeds need a million look-ups: 0.5 us each, the package's own takes 4.

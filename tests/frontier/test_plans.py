@@ -19,6 +19,7 @@ VALUES = {
     "queue_delete": (1, 1, 1),
     "seen_insert": (1, 1, 1),
     "seen_among": (1, "[1]"),
+    "seen_first": (1, 65),
     "domain_states": ("[1]",),
     "origins_of": ("[1]",),
     "lease_head": {"now": 1},

@@ -288,7 +288,7 @@ class SqliteFrontier(SqliteAdder):
     ) -> tuple[Any, ...]:
         ready = domain_ready_ms(release.polite_ms, head)
         queued = 0 if ready is None else max(1, release.queued + added)
-        if ready is not None and releases % RECOUNT_EVERY == 0:
+        if ready is not None and (releases + 1) % RECOUNT_EVERY == 0:
             limit = self.rules.max_queued_per_domain + 1
             queued = self._one("queue_count", (release.domain_id, limit))
         return (

@@ -21,6 +21,7 @@ from lycosa.frontier.states import IDLE, READY, found_order
 SQL = queries.load("sqlite")
 FEW = 2  # links of a domain that go in one by one
 ROWS = 64  # of one statement
+SMALL = 64  # URLs of a domain that are read rather than asked for one by one
 
 # lease_owner, ready_at, polite_at, queued, pages, seeded
 State = tuple[int, int, int, int, int, int]
@@ -72,7 +73,7 @@ class SqliteAdder(SqliteStore):
             if refused:
                 result.drops[refused] = result.drops.get(refused, 0) + len(found)
                 continue
-            new = self._queue(found, now)
+            new = self._queue(found, state, now)
             created += state is None and new > 0
             self._wake(found[0], state, new, ready.get(ident, now), rank is not None)
             if new:
@@ -84,13 +85,13 @@ class SqliteAdder(SqliteStore):
         rows = self.db.execute(SQL["domain_states"], (json_ids(ids),))
         return {row[0]: row[1:] for row in rows}
 
-    def _queue(self, links: list[Link], now: int) -> int:
+    def _queue(self, links: list[Link], state: State | None, now: int) -> int:
         """Queue those links of one domain that were never seen; returns how many."""
         if len(links) <= FEW:
             return sum(self._queue_one(link, now) for link in links)
-        fps = list({link[1]: None for link in links})
-        known = self.db.execute(SQL["seen_among"], (links[0][0], json_ids(fps))).fetchall()
+        known = self._known(links, state)
         done = {fp for (fp,) in known}
+        before = len(done)
         groups: dict[tuple[int, int], list[Any]] = {}  # fp and URL in turn, by depth and flags
         for _, fp, url, depth, _, flags in links:
             if fp not in done:
@@ -98,7 +99,19 @@ class SqliteAdder(SqliteStore):
                 groups.setdefault((depth, flags), []).extend((fp, url))
         for (depth, flags), values in groups.items():
             self._insert(links[0][0], depth, flags, values, now)
-        return len(done) - len(known)
+        return len(done) - before
+
+    def _known(self, links: list[Link], state: State | None) -> list[tuple[int]]:
+        """URLs of the links' domain that were seen: these links among them, or simply all."""
+        if state is None:
+            return []
+        ident, queued, pages = links[0][0], state[3], state[4]
+        if queued + pages <= SMALL:  # perhaps many more by now: the row is not always up to date
+            known = self.db.execute(SQL["seen_first"], (ident, SMALL + 1)).fetchall()
+            if len(known) <= SMALL:
+                return known
+        fps = list({link[1]: None for link in links})
+        return self.db.execute(SQL["seen_among"], (ident, json_ids(fps))).fetchall()
 
     def _insert(self, ident: int, depth: int, flags: int, values: list[Any], now: int) -> None:
         order = found_order(depth, now)

@@ -204,7 +204,7 @@ UPDATE domains AS d SET
         ELSE 0 END),
     polite_at = u.polite, failures = u.failures, pages = u.pages, releases = d.releases + 1,
     queued = CASE WHEN head.ord IS NULL THEN 0
-        WHEN d.releases %% %(recount)s = 0 THEN (SELECT count(*) FROM (
+        WHEN (d.releases + 1) %% %(recount)s = 0 THEN (SELECT count(*) FROM (
             SELECT 1 FROM queue WHERE domain_id = d.id LIMIT %(cap)s) AS counted)
         ELSE greatest(1, u.queued) END
 FROM unnest(%(ids)s, %(polite)s, %(failures)s, %(pages)s, %(queued)s)

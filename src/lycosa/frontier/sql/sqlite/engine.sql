@@ -67,6 +67,9 @@ INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES (?, ?
 -- seen_insert: a URL is seen for the first time, or nothing happens
 INSERT INTO seen (domain_id, fp, ord) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
 
+-- seen_first: the URLs of a domain that were seen, if they are few
+SELECT fp FROM seen WHERE domain_id = ? LIMIT ?;
+
 -- seen_among: which of a domain's URLs were seen
 SELECT fp FROM seen WHERE domain_id = ? AND fp IN (SELECT value FROM json_each(?));
 
