@@ -11,9 +11,9 @@ import weakref
 from typing import Any
 
 import pytest
-from curl_cffi import ffi
 
 from lycosa import _inbox, curl, inbox
+from lycosa.curl import ffi
 
 FIRST_SEED = int(os.environ.get("LYCOSA_SEED", "1"))
 

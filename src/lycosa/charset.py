@@ -10,8 +10,6 @@ from __future__ import annotations
 import codecs
 import re
 
-from charset_normalizer import from_bytes
-
 HEAD_BYTES = 4_096  # where <meta charset> is looked for; the standard says 1,024, pages say more
 SAMPLE_BYTES = 1_500  # given to the statistical test, which takes about 0.5 ms for it
 DEFAULT = "windows-1252"
@@ -163,6 +161,8 @@ def _guess(body: bytes) -> str:
         return DEFAULT
     # A character cut in two would rule out its encoding: end where ASCII surely is.
     trimmed = _TAIL.sub(b"", sample) if len(sample) == SAMPLE_BYTES else sample
+    from charset_normalizer import from_bytes  # rarely wanted, and long to load
+
     best = from_bytes(
         trimmed or sample,
         steps=2,

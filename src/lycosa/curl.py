@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from typing import Any
-
-# libcurl would take on the looks of a browser that is named here.
-os.environ.pop("CURL_IMPERSONATE", None)
-
-from curl_cffi import ffi, lib
 
 from lycosa import inbox as plain
 
@@ -25,6 +22,24 @@ except ImportError:  # there was no C compiler when lycosa was installed
     from lycosa.inbox import Inbox, Quota
 
 __all__ = ["Code", "CurlError", "Easy", "Headers", "Inbox", "Multi", "Quota", "version"]
+
+
+def _load() -> tuple[Any, Any]:
+    """curl_cffi's binding alone: the package around it, which we don't use, takes 0.1 s to load."""
+    os.environ.pop("CURL_IMPERSONATE", None)  # libcurl would take on the looks of a browser
+    package = find_spec("curl_cffi")
+    folders = package.submodule_search_locations if package else None
+    spec = PathFinder.find_spec("_wrapper", folders) if folders else None
+    if spec is None or spec.loader is None:
+        from curl_cffi import ffi, lib  # put together in another way than we know
+
+        return ffi, lib
+    binding: Any = module_from_spec(spec)
+    spec.loader.exec_module(binding)
+    return binding.ffi, binding.lib
+
+
+ffi, lib = _load()
 
 # Numbers of libcurl's public interface, which never change.
 POLL_IN, POLL_OUT, POLL_REMOVE = 1, 2, 4

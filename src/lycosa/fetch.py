@@ -11,7 +11,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import os
-import ssl
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ __all__ = ["FetchLimits", "FetchSettings", "Fetcher"]
 
 _MAX_ADDRESSES = 2  # tried per request
 _IDLE_SECONDS = 10  # an unused connection is closed when another request starts after that
-# One key share instead of libssl's two, one of them post-quantum and large.
+# One key share instead of two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
 _POLL_IN, _POLL_OUT, _REMOVE = curl.POLL_IN, curl.POLL_OUT, curl.POLL_REMOVE
 _IN, _OUT, _ERROR = curl.SELECT_IN, curl.SELECT_OUT, curl.SELECT_ERROR
@@ -60,6 +59,8 @@ def split_url(url: str) -> tuple[str, str]:
 
 def ca_file(settings: FetchSettings) -> str:
     """Where the certificates are that sites are checked against."""
+    import ssl  # not loaded for anything else
+
     found = settings.ca_file or ssl.get_default_verify_paths().cafile
     if not found or not os.path.isfile(found):
         raise UserError("No file of CA certificates was found: install them, or name one.")
