@@ -160,9 +160,10 @@ class Allowed:
         self._private = private
         self._networks = [ip_network(cidr, strict=False) for cidr in networks]
         self._never = [ip_network(cidr) for cidr in _LINK_LOCAL]
+        self._look = lru_cache(maxsize=_CACHED)(self._by_flag)
 
     def __call__(self, address: str) -> bool:
-        return public(address) or self._by_flag(address)
+        return public(address) or self._look(address)
 
     def _by_flag(self, address: str) -> bool:
         if not self._private and not self._networks:

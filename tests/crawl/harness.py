@@ -113,7 +113,8 @@ class Crawl:
         """Every page that can be reached is kept exactly once, and nothing else is."""
         kept = self.kept()
         missing, extra = self.web.world.compare(kept)
-        assert (missing, soft(self.web.world, extra)) == (set(), set())
+        extra = soft(self.web.world, extra)
+        assert not (missing or extra), f"missing: {sorted(missing)}, too many: {sorted(extra)}"
         texts = self.texts()
         assert set(texts) == kept
         assert set(texts.values()) == {1}

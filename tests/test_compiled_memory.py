@@ -1,0 +1,134 @@
+"""The compiled modules under AddressSanitizer: no byte that is not theirs is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parent.parent / "src" / "lycosa"
+SCAN = r"""
+import importlib.util, random, sys, time
+from html.entities import html5
+from importlib.machinery import ExtensionFileLoader
+loader = ExtensionFileLoader("lycosa._scan", sys.argv[1])
+scan = importlib.util.module_from_spec(importlib.util.spec_from_loader("lycosa._scan", loader))
+loader.exec_module(scan)
+units = ["<", "<a ", "<a href='", '<a b="', "<!--", "-->", "<!-", "&", "&a", "&#1", "&#x", "&nbsp;",
+    "<svg>", "</svg>", "<svg/>", "<p>", "</", "<script>", "</script>", "<title>", "</title>",
+    "<select>", "<b><p>", "=", "<a =", "<x y='z'", "\xc2", "</svg", "<meta a=b", "content='", '"',
+    "'", ">", "/", "a", "\xe9", "\0", " ", "\n", "&copy=", "&notin;", "&am", "<iframe src=",
+    "<template>", "</template>", "<base href", "--!>", "<html lang=en>", "\x1e"]
+seed = int(sys.argv[2])
+print("seed", seed)
+chance = random.Random(seed)
+end = time.monotonic() + 30
+runs = 0
+while time.monotonic() < end:
+    page = "".join(chance.choices(units, k=chance.randrange(60))).encode()
+    if chance.random() < 0.3:
+        page = bytes(b if chance.random() > 0.05 else chance.randrange(256) for b in page)
+    scan.scan(page, html5, chance.choice([0, 1, 3, 1000]), chance.choice([0, 1, 5, 100_000]))
+    runs += 1
+print("runs", runs)
+"""
+
+
+LINKS = r"""
+import random, sys, time
+from array import array
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("lycosa._links", sys.argv[1])
+links = module_from_spec(spec_from_loader("lycosa._links", loader))
+loader.exec_module(links)
+units = ["/", "//", "a", ".", "/.", "%", "/%2", "/%", "?", ";", ":", "http", "#", " ", ".pdf",
+    ".appimage", "x" * 700, "\xe9", "\u20ac", "-", "[", "", ".", "..........", "/.a"]
+chance = random.Random(int(sys.argv[2]))
+print("seed", sys.argv[2])
+end = time.monotonic() + 15
+runs = 0
+while time.monotonic() < end:
+    hrefs = ["".join(chance.choices(units, k=chance.randrange(6))) for _ in range(50)]
+    found = []
+    rules = (4, chance.choice([0, 5, 1000]), frozenset(["pdf", "appimage"]),
+        lambda url: hash(url) & (2**64 - 1), hash)
+    directory = "http://a" + chance.choice(["/", "/b;c/", "/" * 9])
+    sent = array("q", bytes(8 * chance.choice([1, 2, 64])))
+    left = links.join(hrefs, "http://a", directory, 1, "a", 1, 0, found, sent, rules)
+    assert len(found) + len(left) <= len(hrefs)
+    runs += 1
+print("runs", runs)
+"""
+INBOX = r"""
+import random, sys, time, ctypes
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("lycosa._inbox", sys.argv[1])
+inbox = module_from_spec(spec_from_loader("lycosa._inbox", loader))
+loader.exec_module(inbox)
+piece = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
+    ctypes.c_void_p)
+connected = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p,
+    ctypes.c_int, ctypes.c_int)
+on_header, on_body = piece(inbox.ON_HEADER), piece(inbox.ON_BODY)
+on_connected = connected(inbox.ON_CONNECTED)
+chance = random.Random(int(sys.argv[2]))
+print("seed", sys.argv[2])
+class Receiver:
+    def on_connected(self, peer):
+        return chance.random() < 0.5
+    def on_body(self, first):
+        return chance.choice([0, 1, 5000, 10**9])
+end = time.monotonic() + 15
+runs = 0
+quota = inbox.Quota(10**7)
+boxes = []
+while time.monotonic() < end:
+    runs += 1
+    boxes.append(inbox.Inbox(Receiver(), quota))
+    for box in boxes:
+        data = chance.randbytes(chance.choice([1, 100, 3000, 70_000]))
+        chance.choice([on_header, on_body])(data, 1, len(data), id(box))
+        on_connected(id(box), b"127.0.0.1", b"", 1, 2)
+        box.head(), box.body(), box.heard, box.size, box.cut, box.refused
+        if chance.random() < 0.2:
+            box.empty()
+    if chance.random() < 0.5:
+        boxes.pop(chance.randrange(len(boxes)))
+assert quota.used == sum(box.size for box in boxes)
+boxes.clear()
+del box
+assert quota.used == 0
+print("runs", runs)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed")
+@pytest.mark.parametrize(("name", "fuzz"), [("_scan", SCAN), ("_links", LINKS), ("_inbox", INBOX)])
+def test_no_byte_outside_is_touched(name: str, fuzz: str, tmp_path: Path) -> None:
+    built = tmp_path / f"{name}.so"
+    subprocess.run(
+        ["gcc", "-g", "-O1", "-Wall", "-Wextra", "-fsanitize=address,undefined",
+         "-fno-sanitize-recover", "-shared", "-fPIC", f"-I{sysconfig.get_paths()['include']}",
+         SOURCES / f"{name}.c", "-o", built],
+        check=True,
+    )  # fmt: skip
+    libraries = [
+        subprocess.check_output(["gcc", f"-print-file-name={library}.so"], text=True).strip()
+        for library in ("libasan", "libubsan")
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", fuzz, built, os.environ.get("LYCOSA_SEED", "1")],
+        env={**os.environ, "LD_PRELOAD": " ".join(libraries), "PYTHONMALLOC": "malloc",
+             "ASAN_OPTIONS": "detect_leaks=0"},
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr[-3000:]
