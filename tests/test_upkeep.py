@@ -90,6 +90,22 @@ def test_a_page_that_killed_two_engines_is_poison(store: SqliteFrontier, tmp_pat
     assert again.flags // Flag.KILL == 2
 
 
+def test_an_engine_that_dies_before_its_first_page_is_not_blamed_on_the_last_one(
+    store: SqliteFrontier, tmp_path: Path
+) -> None:
+    seed(store, "https://a.test/")
+    (lease,) = store.lease(store.register("t", 1), 1)
+    url = lease.urls[0]
+    mark.Mark(tmp_path, 0).set(lease.domain_id, url.order, url.fp)
+    assert upkeep.suspect_page(store, tmp_path, 0)
+    assert not upkeep.suspect_page(store, tmp_path, 0)  # its successor made no mark
+    mark.Mark(tmp_path, 0).set(lease.domain_id, url.order, url.fp)
+    mark.clear(tmp_path, 0)  # another run begins
+    assert not upkeep.suspect_page(store, tmp_path, 0)
+    (again,) = store.refill([lease.domain_id])[lease.domain_id]
+    assert again.flags // Flag.KILL == 1
+
+
 def test_a_death_without_a_page_is_nobodys_fault(store: SqliteFrontier, tmp_path: Path) -> None:
     made = mark.Mark(tmp_path, 0)
     made.set(5, 6, 7)

@@ -198,7 +198,11 @@ static PyTypeObject InboxType = {
 static size_t
 on_header(char *data, size_t size, size_t count, void *self)
 {
-    return extend(&((Inbox *)self)->head, data, size * count, HEAD_ROOM) ? size * count : 0;
+    Inbox *inbox = self;
+    if (extend(&inbox->head, data, size * count, HEAD_ROOM))
+        return size * count;
+    inbox->refused = 1;
+    return 0;
 }
 
 /* The receiver's answer to the first piece: how many bytes of the body it wants, 0 for none. */

@@ -64,7 +64,7 @@ _M_TIMERFUNCTION, _M_TIMERDATA = _FUNCTION + 4, _TEXT + 5
 _M_MAXCONNECTS = 6
 _INFO_OS_ERRNO, _INFO_NUM_CONNECTS = 0x200000 + 25, 0x200000 + 26
 
-_NULL, _NO, _YES = ffi.NULL, ffi.new("int *", 0), ffi.new("int *", 1)
+_NULL, _NO, _YES = ffi.NULL, ffi.new("long *", 0), ffi.new("long *", 1)
 _handle_of, _buffer, _string = ffi.from_handle, ffi.buffer, ffi.string
 _setopt, _socket_action = lib._curl_easy_setopt, lib.curl_multi_socket_action
 _add_handle, _remove_handle = lib.curl_multi_add_handle, lib.curl_multi_remove_handle
@@ -149,11 +149,12 @@ class Headers:
 class Easy:
     """One handle, for one request after the other."""
 
-    __slots__ = ("_borrowed", "_handle", "_number", "_pin", "owner")
+    __slots__ = ("_borrowed", "_handle", "_multi", "_number", "_pin", "owner")
 
     def __init__(self, owner: object, inbox: Inbox, headers: Headers) -> None:
         self.owner = owner  # whoever wants to know that a request is complete
         self._handle = lib.curl_easy_init()
+        self._multi: Multi | None = None  # that it is in: must not be freed before
         self._pin = _NULL
         self._number = ffi.new("long *")
         on_header, on_body, on_connected, me = _wires(inbox)
@@ -170,9 +171,9 @@ class Easy:
             self._take(option, value)
 
     def set(self, option: int, value: int | str) -> None:
-        """Set an option that libcurl copies. Raises CurlError, UnicodeError."""
+        """Set an option that libcurl copies. Raises CurlError."""
         if isinstance(value, str):
-            self._take(option, value.encode("ascii"))
+            self._take(option, os.fsencode(value))
         else:
             self._number[0] = value
             self._take(option, self._number)
@@ -180,12 +181,13 @@ class Easy:
     def aim(self, url: str, target: str, pin: str, keep: bool) -> None:
         """What to ask for, as it goes over the wire; and where: `pin` is '::ADDRESS:PORT', whatever
         the URL says. `keep` leaves the connection open. Raises CurlError, UnicodeError."""
+        asked, path, place = url.encode("ascii"), target.encode("ascii"), pin.encode("ascii")
         handle, old = self._handle, self._pin
-        self._pin = _append(_NULL, pin.encode("ascii"))
+        self._pin = _append(_NULL, place)
         code = (
             _setopt(handle, _CONNECT_TO, self._pin)
-            or _setopt(handle, _URL, url.encode("ascii"))
-            or _setopt(handle, _REQUEST_TARGET, target.encode("ascii"))
+            or _setopt(handle, _URL, asked)
+            or _setopt(handle, _REQUEST_TARGET, path)
             or _setopt(handle, _FORBID_REUSE, _NO if keep else _YES)
         )
         _free_list(old)
@@ -201,7 +203,9 @@ class Easy:
         return self._info(_INFO_OS_ERRNO)
 
     def close(self) -> None:
-        """Free everything; must not be in a Multi."""
+        """Free everything; a request under way is cut off."""
+        if self._multi is not None:
+            self._multi.remove(self)
         if self._handle:
             lib.curl_easy_cleanup(self._handle)
             _free_list(self._pin)
@@ -236,7 +240,8 @@ class Multi:
         self._handle = lib.curl_multi_init()
         self._easies: dict[Any, Easy] = {}
         self._running = 0  # of those, not complete
-        self._number = ffi.new("int *")
+        self._number = ffi.new("int *")  # for what is running
+        self._left = ffi.new("int *")  # for messages, which nobody asks
         self._me = ffi.new_handle(self)
         for option, value in (
             (_M_SOCKETFUNCTION, _on_socket),
@@ -252,6 +257,7 @@ class Multi:
         """Start its request."""
         if code := _add_handle(self._handle, easy._handle):
             raise CurlError(f"the request was refused: error {code}")
+        easy._multi = self
         self._easies[easy._handle] = easy
         self._running += 1
 
@@ -259,28 +265,34 @@ class Multi:
         """Cut its request off and close the connection."""
         _remove_handle(self._handle, easy._handle)
         del self._easies[easy._handle]
+        easy._multi = None
         self._running -= 1
 
     def act(self, fd: int, what: int) -> bool:
         """Serve a socket (or TIMEOUT); False if libcurl found something wrong with that."""
-        code = _socket_action(self._handle, fd, what, self._number)
+        if _socket_action(self._handle, fd, what, self._number):
+            return False
         self._running = self._number[0]
-        return not code
+        return True
 
     def complete(self) -> list[tuple[object, int]]:
         """Take out what ended since the last look: its owner, and libcurl's Code."""
         ended: list[tuple[object, int]] = []
         while self._running < len(self._easies):
-            message = _info_read(self._handle, self._number)
+            message = _info_read(self._handle, self._left)
             if not message:
                 break
             handle, code = message.easy_handle, message.data.result
             _remove_handle(self._handle, handle)
-            ended.append((self._easies.pop(handle).owner, code))
+            easy = self._easies.pop(handle)
+            easy._multi = None
+            ended.append((easy.owner, code))
         return ended
 
     def close(self) -> None:
-        """Close all connections; no handle may be in it."""
+        """Close all connections; requests under way are cut off."""
+        for easy in list(self._easies.values()):
+            self.remove(easy)
         if self._handle:
             lib.curl_multi_cleanup(self._handle)
             self._handle = _NULL

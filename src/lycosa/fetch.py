@@ -232,6 +232,7 @@ class Fetcher:
             transfer.easy.aim(request.url, target, pin, request.keep_alive)
             self._multi.add(transfer.easy)
         except (curl.CurlError, UnicodeError):
+            transfer.address = ""  # nothing was connected to
             self._finish(transfer, (Failure.PROTOCOL, Truncated.NO))
             return
         transfer.active = True

@@ -37,3 +37,8 @@ def read(root: Path, engine: int) -> tuple[int, int, int] | None:
     except (FileNotFoundError, struct.error):
         return None
     return (domain_id, order, fp) if domain_id else None
+
+
+def clear(root: Path, engine: int) -> None:
+    """Nobody is to be blamed: for an engine about to start, whose first deed comes much later."""
+    _path(root, engine).unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from lycosa import datadir, opening, upkeep
+from lycosa import datadir, mark, opening, upkeep
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
 from lycosa.errors import EXIT_DISK_FULL, EXIT_FENCED, StoreError, UserError
@@ -279,6 +279,7 @@ class Supervisor:
     # -- engines ------------------------------------------------------------------------------
 
     def _spawn(self, index: int) -> None:
+        mark.clear(self.node.data_dir, index)
         process = subprocess.Popen(
             [sys.executable, "-m", "lycosa.engine"],
             stdin=subprocess.PIPE,

@@ -56,7 +56,9 @@ def committed_lengths(frontier: Frontier) -> dict[str, int]:
 def suspect_page(frontier: Frontier, root: Path, engine: int) -> bool:
     """Note the page that an engine was parsing when it died; returns whether there was one."""
     found = mark.read(root, engine)
-    return found is not None and frontier.suspect(*found)
+    suspected = found is not None and frontier.suspect(*found)
+    mark.clear(root, engine)  # or the next engine would be thought to have died of it, too
+    return suspected
 
 
 def _tell(report: CutReport) -> None:

@@ -114,7 +114,8 @@ class Crawl:
         kept = self.kept()
         missing, extra = self.web.world.compare(kept)
         extra = soft(self.web.world, extra)
-        assert not (missing or extra), f"missing: {sorted(missing)}, too many: {sorted(extra)}"
+        told = f"missing: {sorted(missing)}, too many: {sorted(extra)}, all: {self.outcomes()}"
+        assert not (missing or extra), told
         texts = self.texts()
         assert set(texts) == kept
         assert set(texts.values()) == {1}

@@ -103,11 +103,12 @@ class SqliteFrontier(SqliteAdder):
             leases = self._affordable(self.db.execute(SQL["lease_candidates"], values).fetchall())
             ids = json_ids([lease.domain_id for lease in leases])
             self.db.execute(SQL["lease_take"], {"owner": owner, "ids": ids})
-        by_id = {lease.domain_id: lease for lease in leases}
-        for row in self.db.execute(SQL["origins_of"], (ids,)):
-            by_id[row[0]].origins.append(Origin(*row[1:]))
-        for lease in leases:
-            lease.urls = self._next_urls(lease.domain_id, now)
+            # Before the end: domains that were taken but not handed out would wait for ever.
+            by_id = {lease.domain_id: lease for lease in leases}
+            for row in self.db.execute(SQL["origins_of"], (ids,)):
+                by_id[row[0]].origins.append(Origin(*row[1:]))
+            for lease in leases:
+                lease.urls = self._next_urls(lease.domain_id, now)
         return leases
 
     def _affordable(self, rows: Iterable[tuple[Any, ...]]) -> list[Lease]:
