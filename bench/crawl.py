@@ -154,9 +154,11 @@ def memory(args: argparse.Namespace) -> None:
     """Peak memory with that many fetches really in flight."""
     runs.raise_file_limit()
     print("memory of an engine, hosts that hold every answer for " + f"{SLOW_SECONDS:g} s")
-    for https, workers in itertools.product((False, True), args.in_flight):
-        job = Job(https=https, pages=int(workers * 2.2), workers=workers, servers=args.servers,
-                  slow_seconds=SLOW_SECONDS, site_pages=args.site_pages)  # fmt: skip
+    schemes = (args.scheme or "http,https").split(",")
+    for scheme, workers in itertools.product(schemes, args.in_flight):
+        job = Job(https=scheme == "https", pages=int(workers * 2.2), workers=workers,
+                  servers=args.servers, slow_seconds=SLOW_SECONDS,
+                  site_pages=args.site_pages)  # fmt: skip
         most: list[int] = [0]
 
         def watch(process: subprocess.Popen[bytes], root: Path, most: list[int] = most) -> None:
@@ -167,7 +169,6 @@ def memory(args: argparse.Namespace) -> None:
 
         with runs.turn(args.lock):
             cost = runs.run(job, more=("--max-duration", "100"), watch=watch)
-        scheme = "https" if https else "http"
         print(f"{scheme:5} {most[0]:5} of {workers:5} in flight  {cost.rss_mb:6.0f} MB peak"
               f"  {cost.cpu_us:6.0f} us/page")  # fmt: skip
 
