@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.errors import UserError
 from lycosa.fetch import Fetcher, FetchLimits
 from lycosa.records import Failure, Kind, Response, Truncated
 from net.http_server import (
@@ -320,8 +319,7 @@ def test_no_sharing_between_names_or_addresses(loop: Loop, server: HttpServer) -
 
 
 def test_https(loop: Loop, tmp_path: Path) -> None:
-    tls, certificate = self_signed(tmp_path, "a.localhost")
-    server = HttpServer(tls=tls)
+    server = HttpServer(tls=self_signed(tmp_path, "a.localhost")[0])
     server.paths["/"] = say(OK, stay=True)
     fetcher = loop.fetcher()
     for connects, keep in ((1, True), (0, False)):
@@ -330,16 +328,6 @@ def test_https(loop: Loop, tmp_path: Path) -> None:
         assert verdict(response) == ("", "", 200) and response.body == PAGE
         assert response.connects == connects
     assert server.requests[0] == fetcher.request_head(request)
-
-    def get(host: str, **settings: object) -> str:
-        request = loop.request(server.port, host=host, https=True)
-        return loop.get(loop.fetcher(tls_verify=True, **settings), request).failure
-
-    assert get("a.localhost") == Failure.TLS  # nobody has signed it
-    assert get("a.localhost", ca_file=certificate) == Failure.NONE
-    assert get("b.localhost", ca_file=certificate) == Failure.TLS  # another name's
-    with pytest.raises(UserError):
-        loop.fetcher(tls_verify=True, ca_file=str(tmp_path / "missing"))
     server.close()
 
 

@@ -48,7 +48,7 @@ TIMEOUT = -1  # instead of a socket
 
 _TEXT, _FUNCTION = 10_000, 20_000
 USERAGENT, PROXY, PROTOCOLS = _TEXT + 18, _TEXT + 4, _TEXT + 318
-SSL_EC_CURVES, CAINFO = _TEXT + 298, _TEXT + 65
+SSL_EC_CURVES, CAINFO, CAPATH = _TEXT + 298, _TEXT + 65, _TEXT + 97
 HTTP_VERSION, HTTP09_ALLOWED, BUFFERSIZE = 84, 285, 98
 NOSIGNAL, DNS_CACHE_TIMEOUT, MAXAGE_CONN = 99, 92, 288
 SSL_SESSIONID_CACHE, SSL_VERIFYPEER, SSL_VERIFYHOST = 150, 64, 81
@@ -202,10 +202,14 @@ class Easy:
         """errno of a failed connection, 0 if libcurl has none."""
         return self._info(_INFO_OS_ERRNO)
 
-    def close(self) -> None:
-        """Free everything; a request under way is cut off."""
+    def cut_off(self) -> None:
+        """End a request under way and close its connection."""
         if self._multi is not None:
             self._multi.remove(self)
+
+    def close(self) -> None:
+        """Free everything; a request under way is cut off."""
+        self.cut_off()
         if self._handle:
             lib.curl_easy_cleanup(self._handle)
             _free_list(self._pin)
@@ -275,10 +279,15 @@ class Multi:
         self._running = self._number[0]
         return True
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether `complete` would find something."""
+        return self._running < len(self._easies)
+
     def complete(self) -> list[tuple[object, int]]:
         """Take out what ended since the last look: its owner, and libcurl's Code."""
         ended: list[tuple[object, int]] = []
-        while self._running < len(self._easies):
+        while self.has_ended:
             message = _info_read(self._handle, self._left)
             if not message:
                 break

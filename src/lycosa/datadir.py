@@ -6,6 +6,7 @@
     text/ warc/ visits/   what is kept (see `archive`)
     node             with a store on a server: which node of which crawl this is
     engine-N.page    which page engine N is parsing now
+    trust/           with --tls-verify: CA certificates, copied from the system at each start
 
 The lock is inherited by the engines: while one of them lives, nobody else may open the crawl, so
 whoever gets the lock knows that every older lease is dead.
@@ -26,7 +27,8 @@ from lycosa.frontier import DATABASE
 LOCK = "lycosa.lock"
 SEEDS = "seeds"
 NODE = "node"
-KINDS = ("text", "warc", "visits", SEEDS)
+TRUST = "trust"
+KINDS = ("text", "warc", "visits", SEEDS, TRUST)
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 

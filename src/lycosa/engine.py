@@ -32,6 +32,7 @@ from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
 from lycosa.core import LEASE_MARGIN, Core, CoreRules
+from lycosa.datadir import TRUST
 from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import (
     EXIT_DISK_FULL,
@@ -139,7 +140,7 @@ class Engine:
             self.resolver,
             FetchSettings(
                 user_agent=self.crawl.user_agent,
-                tls_verify=node["tls_verify"],
+                trust=str(self.root / TRUST) if node["tls_verify"] else "",
                 allow_private=node["allow_private"],
                 allow_networks=tuple(node["allow_networks"]),
                 port_map={int(key): value for key, value in node["port_map"].items()},

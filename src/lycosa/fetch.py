@@ -20,10 +20,11 @@ from lycosa import curl
 from lycosa.addresses import Allowed
 from lycosa.decode import ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver
-from lycosa.errors import UserError
-from lycosa.poller import READ, TROUBLE, WRITE, Poller
+from lycosa.multis import Multis
+from lycosa.poller import Poller
 from lycosa.records import Failure, Request, Response, Truncated
 from lycosa.transfer import NEVER, FetchLimits, Outcome, Transfer
+from lycosa.trust import ANY
 
 __all__ = ["FetchLimits", "FetchSettings", "Fetcher"]
 
@@ -31,8 +32,6 @@ _MAX_ADDRESSES = 2  # tried per request
 _IDLE_SECONDS = 10  # an unused connection is closed when another request starts after that
 # One key share instead of two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
-_POLL_IN, _POLL_OUT, _REMOVE = curl.POLL_IN, curl.POLL_OUT, curl.POLL_REMOVE
-_IN, _OUT, _ERROR = curl.SELECT_IN, curl.SELECT_OUT, curl.SELECT_ERROR
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
 
 
@@ -41,8 +40,7 @@ class FetchSettings:
     """How requests look and where they may go."""
 
     user_agent: str
-    tls_verify: bool = False
-    ca_file: str = ""  # '': the system's, used with tls_verify
+    trust: str = ""  # a folder of CA certificates (see `trust`); '': they are not checked
     allow_private: bool = False
     allow_networks: tuple[str, ...] = ()  # private networks that may be connected to all the same
     port_map: dict[int, int] = field(default_factory=dict)  # port in the URL -> connected to
@@ -55,16 +53,6 @@ def split_url(url: str) -> tuple[str, str]:
     """Authority and target of a canonical URL, as they appear in a request."""
     authority, _, target = url.partition("://")[2].partition("/")
     return authority, "/" + target
-
-
-def ca_file(settings: FetchSettings) -> str:
-    """Where the certificates are that sites are checked against."""
-    import ssl  # not loaded for anything else
-
-    found = settings.ca_file or ssl.get_default_verify_paths().cafile
-    if not found or not os.path.isfile(found):
-        raise UserError("No file of CA certificates was found: install them, or name one.")
-    return found
 
 
 class Fetcher:
@@ -88,7 +76,6 @@ class Fetcher:
         self.finished: deque[Response] = deque()
         self.quota = curl.Quota(limits.buffered)
         self.mishaps = 0  # errors of our own inside libcurl's callbacks: should stay 0
-        self._poller = poller
         self._resolver = resolver
         self._settings = settings
         self._allowed = Allowed(settings.allow_private, settings.allow_networks)
@@ -103,14 +90,10 @@ class Fetcher:
             f"Accept-Encoding: {settings.accept_encoding}",
         ]
         self._headers = curl.Headers(self._header_lines)
-        self._ca_file = ca_file(settings) if settings.tls_verify else ""
-        self._open_multi()
+        self._multis = Multis(poller, now, capacity, self._on_mishap)
 
-    def _open_multi(self) -> None:
-        # All connections count, busy ones too: with fewer, none would ever be used again.
-        connections = max(16, 2 * self._capacity)
-        self._multi = curl.Multi(self._on_socket, self._on_timer, connections)
-        self._due = NEVER  # libcurl's next timer
+    def _on_mishap(self) -> None:
+        self.mishaps += 1
 
     @property
     def buffered(self) -> int:
@@ -149,7 +132,7 @@ class Fetcher:
         """Seconds until `turn` or `take` has something to do, None if nothing is under way."""
         if self.finished:
             return 0.0
-        due = self._due
+        due = self._multis.due
         if self._timers and self._timers[0][0] < due:
             due = self._timers[0][0]
         return None if due == NEVER else max(0.0, due - self.now())
@@ -162,10 +145,8 @@ class Fetcher:
             _, timer, transfer = heapq.heappop(timers)
             if transfer.timer == timer:
                 self._check(transfer, now)
-        if self._due <= now:
-            self._due = NEVER
-            self._act(curl.TIMEOUT, 0)
-            self._collect()
+        self._multis.turn(now)
+        self._collect()
 
     def cancel(self, request: Request) -> None:
         """Close the request's connection at once. It finishes as Failure.STOPPED."""
@@ -177,14 +158,13 @@ class Fetcher:
         """Close every connection at once, sending nothing; all finish as Failure.STOPPED (P4)."""
         for transfer in list(self._flights.values()):
             self._finish(transfer, _STOPPED)
-        self._multi.close()  # the idle connections, too
-        self._open_multi()
+        self._multis.reset()
 
     def close(self) -> None:
         """Drop everything."""
         self.cancel_all()
         self.finished.clear()
-        self._multi.close()
+        self._multis.close()
         for transfer in self._idle:
             transfer.easy.close()
         self._idle.clear()
@@ -230,7 +210,7 @@ class Fetcher:
             # Left to itself, libcurl writes %2f as %2F: not what was linked, nor what is recorded.
             target = split_url(request.url)[1]
             transfer.easy.aim(request.url, target, pin, request.keep_alive)
-            self._multi.add(transfer.easy)
+            self._multis.add(transfer.easy, request.host)
         except (curl.CurlError, UnicodeError):
             transfer.address = ""  # nothing was connected to
             self._finish(transfer, (Failure.PROTOCOL, Truncated.NO))
@@ -256,43 +236,18 @@ class Fetcher:
             curl.MAXAGE_CONN: _IDLE_SECONDS,
             curl.SSL_EC_CURVES: _CURVES,
             curl.SSL_SESSIONID_CACHE: 0,
-            curl.SSL_VERIFYPEER: int(settings.tls_verify),
-            curl.SSL_VERIFYHOST: 2 if settings.tls_verify else 0,
+            curl.SSL_VERIFYPEER: 1 if settings.trust else 0,
+            curl.SSL_VERIFYHOST: 2 if settings.trust else 0,
         }
-        if settings.tls_verify:
-            options[curl.CAINFO] = self._ca_file
+        if settings.trust:
+            options[curl.CAPATH] = settings.trust
+            options[curl.CAINFO] = os.path.join(settings.trust, ANY)
         for option, value in options.items():
             easy.set(option, value)
         return transfer
 
-    # What libcurl asks for and tells.
-
-    def _on_socket(self, fd: int, what: int) -> None:
-        try:
-            if what == _REMOVE:
-                self._poller.forget(fd)
-            else:
-                self._poller.watch(fd, what != _POLL_OUT, what != _POLL_IN, self._on_ready)
-        except Exception:
-            self.mishaps += 1  # its transfer ends by its limits
-
-    def _on_timer(self, milliseconds: int) -> None:
-        self._due = NEVER if milliseconds < 0 else self.now() + milliseconds / 1000
-
-    def _on_ready(self, fd: int, events: int) -> None:
-        what = _IN if events & READ else 0
-        if events & WRITE:
-            what |= _OUT
-        if events & TROUBLE:
-            what |= _ERROR
-        self._act(fd, what)
-
-    def _act(self, fd: int, what: int) -> None:
-        if not self._multi.act(fd, what):
-            self.mishaps += 1
-
     def _collect(self) -> None:
-        for transfer, code in self._multi.complete():
+        for transfer, code in self._multis.complete():
             assert isinstance(transfer, Transfer)
             transfer.active = False
             if code == curl.Code.CONNECT and transfer.addresses:
@@ -329,7 +284,7 @@ class Fetcher:
             self._set_timer(transfer, min(first_byte_by, transfer.ends))
 
     def _remove(self, transfer: Transfer) -> None:
-        self._multi.remove(transfer.easy)
+        transfer.easy.cut_off()
         transfer.active = False
 
     def _finish(self, transfer: Transfer, outcome: Outcome) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from lycosa import datadir, mark, opening, upkeep
+from lycosa import datadir, mark, opening, trust, upkeep
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
 from lycosa.errors import EXIT_DISK_FULL, EXIT_FENCED, StoreError, UserError
@@ -60,6 +60,7 @@ def run_crawl(
     if is_server(node.store):
         check = datadir.check_shared
         check_server(node.store)
+    certificates = trust.bundle() if node.tls_verify else None
     with opening.spooled(seeds) as sources:
         opening.check_seeds(sources)
         check(node.data_dir)
@@ -68,6 +69,8 @@ def run_crawl(
             check(node.data_dir)
             frontier, name = opening.open_frontier(crawl, node, limits, sources, resume)
             limits = opening.shared_limits(frontier, limits)
+            if certificates:
+                trust.lay_out(certificates, node.data_dir / datadir.TRUST)
             return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)

@@ -27,8 +27,9 @@ def lycosa(
     """Run one command to its end."""
     command = [sys.executable, "-m", "lycosa", *map(str, words)]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("LYCOSA_")}
+    options.setdefault("env", environ)
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        command, capture_output=True, text=True, timeout=timeout, env=environ, **options
+        command, capture_output=True, text=True, timeout=timeout, **options
     )
 
 
