@@ -81,10 +81,11 @@ def engines(args: argparse.Namespace) -> None:
 
 
 def flight(args: argparse.Namespace) -> None:
-    costs = []
-    for workers in args.in_flight:
-        # About 250 visits a second, each of two answers held so long that all are in flight.
-        pages = args.pages or max(5000, 2 * workers)
+    # The same pages at each level, about 250 visits a second, of two answers each that are held
+    # so long that all are in flight. In turns: the speed of a machine changes by the minute.
+    pages = args.pages or max(10_000, 2 * max(args.in_flight))
+    costs: dict[int, list[float]] = {workers: [] for workers in args.in_flight}
+    for workers in args.in_flight * args.repeats:
         job = Job(https=args.scheme == "https", size=args.size * 1000, pages=pages,
                   workers=workers, slow_seconds=workers / 500, site_pages=1000)  # fmt: skip
         with runs.turn(args.lock):
@@ -92,11 +93,15 @@ def flight(args: argparse.Namespace) -> None:
             most = Most()
             cost = runs.run(job, watch=most.watch)
         steady = cost.cpu_us - start.cpu_us / cost.pages
-        costs.append(steady)
+        costs[workers].append(steady)
         print(f"{workers:5} wanted, {most.flight:5} in flight: {steady:6.0f} us/page, "
               f"{cost.pages_s:4.0f} pages/s, {cost.rss_mb:4.0f} MB, "
-              f"reference {cost.reference_ms:.0f} ms")  # fmt: skip
-    print(f"largest / smallest {max(costs) / min(costs):.2f} (wanted: at most 1.15)")
+              f"reference {cost.reference_ms:.0f} ms", flush=True)  # fmt: skip
+    medians = [statistics.median(each) for each in costs.values()]
+    told = " / ".join(f"{median:.0f}" for median in medians)
+    ratio = max(medians) / min(medians)
+    print(f"medians of {args.repeats}: {told} us/page, "
+          f"largest / smallest {ratio:.2f} (wanted: at most 1.15)")  # fmt: skip
 
 
 @dataclass
@@ -109,7 +114,7 @@ class Most:
         while runs.alive(process):
             found: list[dict[str, int]] = runs.status(root, "sqlite").get("engines", [])  # type: ignore[assignment]
             self.flight = max(self.flight, sum(int(e.get("in_flight", 0)) for e in found))
-            time.sleep(1.0)
+            time.sleep(2.0)
 
 
 # -- known domains ----------------------------------------------------------------------------
