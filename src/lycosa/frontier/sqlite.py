@@ -100,15 +100,15 @@ class SqliteFrontier(SqliteAdder):
             return []  # looking costs no write
         with self._transaction(owner) as now:
             values = {"now": now, "limit": limit}
-            leases = self._affordable(self.db.execute(SQL["lease_candidates"], values).fetchall())
+            leases = self._affordable(self._rows("lease_candidates", values))
             ids = json_ids([lease.domain_id for lease in leases])
             self.db.execute(SQL["lease_take"], {"owner": owner, "ids": ids})
             # Before the end: domains that were taken but not handed out would wait for ever.
             by_id = {lease.domain_id: lease for lease in leases}
             for row in self.db.execute(SQL["origins_of"], (ids,)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
-            for lease in leases:
-                lease.urls = self._next_urls(lease.domain_id, now)
+            for ident, urls in self._next_urls(list(by_id), now).items():
+                by_id[ident].urls = urls
         return leases
 
     def _affordable(self, rows: Iterable[tuple[Any, ...]]) -> list[Lease]:
@@ -125,14 +125,18 @@ class SqliteFrontier(SqliteAdder):
 
     @errors_mapped
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
-        now = self.now_ms()
-        return {domain_id: self._next_urls(domain_id, now) for domain_id in domain_ids}
+        return self._next_urls(domain_ids, self.now_ms())
 
-    def _next_urls(self, domain_id: int, now: int) -> list[QueuedUrl]:
-        values = {"id": domain_id, "waiting": WAITING, "now": now, "limit": self.rules.run_urls}
+    def _next_urls(self, domain_ids: list[int], now: int) -> dict[int, list[QueuedUrl]]:
+        limit = self.rules.run_urls
+        values = {"ids": json_ids(domain_ids), "waiting": WAITING, "now": now, "limit": limit}
+        return {ident: self._run(rows) for ident, rows in self._rows("next_urls", values)}
+
+    def _run(self, rows: Iterable[tuple[int, int, str, int, int, int]]) -> list[QueuedUrl]:
+        """As many as memory is meant for; at least one."""
         urls: list[QueuedUrl] = []
         budget = self.rules.run_bytes
-        for order, fp, url, depth, attempts, flags in self.db.execute(SQL["next_urls"], values):
+        for order, fp, url, depth, attempts, flags in rows:
             budget -= len(url)
             if budget < 0 and urls:
                 break
@@ -198,14 +202,14 @@ class SqliteFrontier(SqliteAdder):
                 left += taken
                 if taken or (page.order < 0 and self._first_seen(page)):
                     done.append(page)
-        self.db.executemany(SQL["page_insert"], map(_page_values, done))
+        self._do("page_insert", [_page_values(page) for page in done])
         return sum(1 for page in done if page.status), left
 
     def _all_leave(self, pages: list[PageRow]) -> bool:
         """Take all pages out of the queue if all are there, as is usual; else do nothing."""
         self.db.execute("SAVEPOINT leave")
         keys = [(page.domain_id, page.order, page.fp) for page in pages]
-        gone = self.db.executemany(SQL["queue_delete"], keys).rowcount if keys else 0
+        gone = self._do("queue_delete", keys)
         self._end_savepoint("leave", keep=gone == len(keys))
         return gone == len(keys)
 
@@ -261,8 +265,8 @@ class SqliteFrontier(SqliteAdder):
             self.db.execute(SQL["seen_move"], (order, ident, url.fp))
 
     def _remember(self, batch: Batch) -> None:
-        self.db.executemany(
-            SQL["origin_upsert"],
+        self._do(
+            "origin_upsert",
             [
                 (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, o.reason)
                 for ident, o in batch.origins
@@ -273,10 +277,10 @@ class SqliteFrontier(SqliteAdder):
     def _release(self, owner: int, released: list[Release], added: dict[int, int]) -> None:
         """Give domains back; those that are no longer ours are left alone."""
         ids = json_ids([release.domain_id for release in released])
-        rows = self.db.execute(SQL["release_states"], (ids, owner))
+        rows = self._rows("release_states", (ids, owner))
         states = {ident: (releases, head) for ident, releases, head in rows}
-        self.db.executemany(
-            SQL["release"],
+        self._do(
+            "release",
             [
                 self._released(owner, each, *states[each.domain_id], added.get(each.domain_id, 0))
                 for each in released
@@ -293,14 +297,14 @@ class SqliteFrontier(SqliteAdder):
             limit = self.rules.max_queued_per_domain + 1
             queued = self._one("queue_count", (release.domain_id, limit))
         return (
+            release.domain_id,
+            owner,
             IDLE if ready is None else READY,
             release.polite_ms if ready is None else ready,
             release.polite_ms,
             release.failures,
             release.pages,
             queued,
-            release.domain_id,
-            owner,
         )
 
     def _control(self, result: Committed) -> None:

@@ -15,12 +15,11 @@ from typing import Any
 import orjson
 
 from lycosa.frontier import Committed, Link, queries
-from lycosa.frontier.sqlite_store import SqliteStore
+from lycosa.frontier.sqlite_store import ROWS, SqliteStore
 from lycosa.frontier.states import IDLE, READY, found_order
 
 SQL = queries.load("sqlite")
 FEW = 2  # links of a domain that go in one by one
-ROWS = 64  # of one statement
 SMALL = 64  # URLs of a domain that are read rather than asked for one by one
 
 # lease_owner, ready_at, polite_at, queued, pages, seeded
@@ -65,6 +64,7 @@ class SqliteAdder(SqliteStore):
         ready = {} if rank is None else {ident: rank + i for i, ident in enumerate(by_domain)}
         ids = sorted(by_domain)
         states = self._states(ids)
+        known = self._all_known([i for i in ids if len(by_domain[i]) > FEW], states)
         queued = created = 0
         for ident in ids:
             found = by_domain[ident]
@@ -73,7 +73,7 @@ class SqliteAdder(SqliteStore):
             if refused:
                 result.drops[refused] = result.drops.get(refused, 0) + len(found)
                 continue
-            new = self._queue(found, state, now)
+            new = self._queue(found, state, known.get(ident), now)
             created += state is None and new > 0
             self._wake(found[0], state, new, ready.get(ident, now), rank is not None)
             if new:
@@ -82,15 +82,26 @@ class SqliteAdder(SqliteStore):
         return queued, created
 
     def _states(self, ids: list[int]) -> dict[int, State]:
-        rows = self.db.execute(SQL["domain_states"], (json_ids(ids),))
-        return {row[0]: row[1:] for row in rows}
+        return {
+            ident: tuple(state) for ident, *state in self._rows("domain_states", (json_ids(ids),))
+        }
 
-    def _queue(self, links: list[Link], state: State | None, now: int) -> int:
+    def _all_known(self, ids: list[int], states: dict[int, State]) -> dict[int, list[int]]:
+        """All URLs of those domains of which few were seen."""
+        # Perhaps many more by now: the row is not always up to date.
+        small = [i for i in ids if i in states and states[i][3] + states[i][4] <= SMALL]
+        known = self._rows("seen_first", (SMALL + 1, json_ids(small))) if small else ()
+        return {ident: fps for ident, fps in known if len(fps) <= SMALL}
+
+    def _queue(
+        self, links: list[Link], state: State | None, known: list[int] | None, now: int
+    ) -> int:
         """Queue those links of one domain that were never seen; returns how many."""
         if len(links) <= FEW:
             return sum(self._queue_one(link, now) for link in links)
-        known = self._known(links, state)
-        done = {fp for (fp,) in known}
+        if known is None:
+            known = [] if state is None else self._known(links)
+        done = set(known)
         before = len(done)
         groups: dict[tuple[int, int], list[Any]] = {}  # fp and URL in turn, by depth and flags
         for _, fp, url, depth, _, flags in links:
@@ -101,17 +112,11 @@ class SqliteAdder(SqliteStore):
             self._insert(links[0][0], depth, flags, values, now)
         return len(done) - before
 
-    def _known(self, links: list[Link], state: State | None) -> list[tuple[int]]:
-        """URLs of the links' domain that were seen: these links among them, or simply all."""
-        if state is None:
-            return []
-        ident, queued, pages = links[0][0], state[3], state[4]
-        if queued + pages <= SMALL:  # perhaps many more by now: the row is not always up to date
-            known = self.db.execute(SQL["seen_first"], (ident, SMALL + 1)).fetchall()
-            if len(known) <= SMALL:
-                return known
+    def _known(self, links: list[Link]) -> list[int]:
+        """Which of these links, all of one domain, were seen."""
         fps = list({link[1]: None for link in links})
-        return self.db.execute(SQL["seen_among"], (ident, json_ids(fps))).fetchall()
+        known: list[int] = self._rows("seen_among", (links[0][0], json_ids(fps)))
+        return known
 
     def _insert(self, ident: int, depth: int, flags: int, values: list[Any], now: int) -> None:
         order = found_order(depth, now)

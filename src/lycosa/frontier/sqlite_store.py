@@ -5,11 +5,15 @@ The base of `SqliteFrontier`; knows nothing of leases, queues or pages.
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
@@ -18,6 +22,17 @@ from lycosa.frontier.sqlite_db import check_version, connect, errors_mapped, map
 from lycosa.frontier.states import Contact
 
 SQL = queries.load("sqlite")
+ROWS = 64  # of one statement
+_ROW = re.compile(r"(?:VALUES|WHERE) (\([^()]*\?\))")
+
+
+@cache
+def for_rows(statement: str, count: int) -> str:
+    """A statement made for one row of values, or for one condition, for so many."""
+    row = _ROW.search(statement)
+    assert row is not None
+    between = ", " if row[0].startswith("VALUES") else " OR "
+    return statement[: row.start(1)] + between.join([row[1]] * count) + statement[row.end(1) :]
 
 
 class SqliteStore:
@@ -81,6 +96,21 @@ class SqliteStore:
     def _one(self, query: str, values: Any = ()) -> Any:
         row = self.db.execute(SQL[query], values).fetchone()
         return None if row is None else row[0]
+
+    def _rows(self, query: str, values: Any = ()) -> Any:
+        """All rows of a query that puts them into one, as JSON. Each row by itself, and each
+        statement, is a chance to lose the interpreter's lock to a busy engine: see decision 0009.
+        """
+        return orjson.loads(self._one(query, values))
+
+    def _do(self, query: str, rows: Sequence[Sequence[Any]]) -> int:
+        """The statement for all rows, many at a time; returns how many it changed."""
+        changed = 0
+        for at in range(0, len(rows), ROWS):
+            part = rows[at : at + ROWS]
+            values = [value for row in part for value in row]
+            changed += self.db.execute(for_rows(SQL[query], len(part)), values).rowcount
+        return changed
 
     @errors_mapped
     def exclusions(self) -> list[str]:

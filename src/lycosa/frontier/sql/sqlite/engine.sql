@@ -29,10 +29,11 @@ SELECT 1 FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <=
 
 -- lease_candidates: the domains that are ready, the longest waiting first, with the bytes of robots
 -- rules that come with them
-SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded,
-    (SELECT coalesce(sum(length(rules)), 0) FROM origins WHERE domain_id = domains.id)
-FROM domains
-WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit;
+SELECT json_group_array(json_array(id, name, ready_at, delay_ms, failures, pages, queued, seeded,
+    (SELECT coalesce(sum(length(rules)), 0) FROM origins WHERE domain_id = ready.id)))
+FROM (
+    SELECT * FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now
+    ORDER BY ready_at LIMIT :limit) AS ready;
 
 -- lease_take: domains go to their new owner
 UPDATE domains SET lease_owner = :owner
@@ -42,15 +43,19 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND +lease_owner = 0;
 SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
 WHERE domain_id IN (SELECT value FROM json_each(?));
 
--- next_urls: a domain's next URLs: those that waited and are due, then those found first
-SELECT ord, fp, url, depth, attempts, flags FROM (
-    SELECT * FROM queue
-    WHERE domain_id = :id AND ord >= :waiting AND ord <= :waiting + :now
-    ORDER BY ord LIMIT :limit)
-UNION ALL
-SELECT ord, fp, url, depth, attempts, flags FROM (
-    SELECT * FROM queue WHERE domain_id = :id AND ord < :waiting ORDER BY ord LIMIT :limit)
-LIMIT :limit;
+-- next_urls: the next URLs of each domain: those that waited and are due, then those found first
+SELECT json_group_array(json_array(each.value, json((
+    SELECT json_group_array(json_array(ord, fp, url, depth, attempts, flags)) FROM (
+        SELECT * FROM (
+            SELECT * FROM queue
+            WHERE domain_id = each.value AND ord >= :waiting AND ord <= :waiting + :now
+            ORDER BY ord LIMIT :limit)
+        UNION ALL
+        SELECT * FROM (
+            SELECT * FROM queue WHERE domain_id = each.value AND ord < :waiting
+            ORDER BY ord LIMIT :limit)
+        LIMIT :limit)))))
+FROM json_each(:ids) AS each;
 
 -- seen_order: where the queue row of a URL is or was
 SELECT ord FROM seen WHERE domain_id = ? AND fp = ?;
@@ -59,7 +64,7 @@ SELECT ord FROM seen WHERE domain_id = ? AND fp = ?;
 SELECT 1 FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
 
 -- queue_delete: a URL leaves the queue
-DELETE FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
+DELETE FROM queue WHERE (domain_id = ? AND ord = ? AND fp = ?);
 
 -- queue_insert: a URL enters the queue
 INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES (?, ?, ?, ?, ?, ?, ?);
@@ -67,11 +72,14 @@ INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES (?, ?
 -- seen_insert: a URL is seen for the first time, or nothing happens
 INSERT INTO seen (domain_id, fp, ord) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
 
--- seen_first: the URLs of a domain that were seen, if they are few
-SELECT fp FROM seen WHERE domain_id = ? LIMIT ?;
+-- seen_first: the URLs of each domain that were seen, so far as they are few
+SELECT json_group_array(json_array(each.value, json((
+    SELECT json_group_array(fp) FROM (SELECT fp FROM seen WHERE domain_id = each.value LIMIT ?)))))
+FROM json_each(?) AS each;
 
 -- seen_among: which of a domain's URLs were seen
-SELECT fp FROM seen WHERE domain_id = ? AND fp IN (SELECT value FROM json_each(?));
+SELECT json_group_array(fp) FROM seen
+WHERE domain_id = ? AND fp IN (SELECT value FROM json_each(?));
 
 -- seen_insert_rows: URLs of one domain are seen for the first time (the rows are added in the code)
 INSERT INTO seen (domain_id, fp, ord) VALUES
@@ -106,8 +114,8 @@ DELETE FROM seen WHERE domain_id = :id AND fp IN (
 DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high;
 
 -- domain_states: what adding URLs to domains depends on
-SELECT id, lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains
-WHERE id IN (SELECT value FROM json_each(?));
+SELECT json_group_array(json_array(id, lease_owner, ready_at, polite_at, queued, pages, seeded))
+FROM domains WHERE id IN (SELECT value FROM json_each(?));
 
 -- domain_insert: a domain is found; never visited, so ready since it was found
 INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
@@ -140,13 +148,14 @@ SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);
 
 -- release_states: which domains are still ours, how often each was released, the first row of its
 -- queue (`+`: by id, not by a walk over all that we hold)
-SELECT id, releases, (SELECT ord FROM queue WHERE domain_id = domains.id ORDER BY ord LIMIT 1)
+SELECT json_group_array(json_array(
+    id, releases, (SELECT ord FROM queue WHERE domain_id = domains.id ORDER BY ord LIMIT 1)))
 FROM domains WHERE id IN (SELECT value FROM json_each(?)) AND +lease_owner = ?;
 
 -- release: a domain is given back
-UPDATE domains SET lease_owner = ?, ready_at = ?, polite_at = ?, failures = ?, pages = ?,
-    queued = ?, releases = releases + 1
-WHERE id = ? AND +lease_owner = ?;
+UPDATE domains SET lease_owner = column3, ready_at = column4, polite_at = column5,
+    failures = column6, pages = column7, queued = column8, releases = releases + 1
+FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?)) WHERE id = column1 AND +lease_owner = column2;
 
 -- segment_upsert: how much of a segment is committed
 INSERT INTO segments (kind, id, owner, length, closed) VALUES (?, ?, ?, ?, ?)
