@@ -56,6 +56,7 @@ from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
+from lycosa.trust import as_path
 from lycosa.urls import split
 from lycosa.visit import VisitRules
 
@@ -140,7 +141,7 @@ class Engine:
             self.resolver,
             FetchSettings(
                 user_agent=self.crawl.user_agent,
-                trust=str(self.root / TRUST) if node["tls_verify"] else "",
+                trust=as_path(self.root / TRUST) if node["tls_verify"] else "",
                 allow_private=node["allow_private"],
                 allow_networks=tuple(node["allow_networks"]),
                 port_map={int(key): value for key, value in node["port_map"].items()},

@@ -40,7 +40,7 @@ class FetchSettings:
     """How requests look and where they may go."""
 
     user_agent: str
-    trust: str = ""  # a folder of CA certificates (see `trust`); '': they are not checked
+    trust: str = ""  # a folder that `trust` laid out; '': certificates are not checked
     allow_private: bool = False
     allow_networks: tuple[str, ...] = ()  # private networks that may be connected to all the same
     port_map: dict[int, int] = field(default_factory=dict)  # port in the URL -> connected to

@@ -2,8 +2,8 @@
 
 Owns the multi handles, their sockets in the poller and their timers. When a request leaves a
 connection open, libcurl walks through all connections of its multi handle, and it compares a new
-request with all of those to the same address: 250 us a page with 5,000 in one handle. So none
-gets more than a few hundred. Knows nothing of what is asked for, and of our limits in time.
+request with all of those to the same address: 240 us a page with 5,000 in one handle. So each is
+meant for a few hundred. Knows nothing of what is asked for, and of our limits in time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lycosa import curl
 from lycosa.poller import READ, TROUBLE, WRITE, Poller
 
 SHARE = 256  # requests in flight meant for one multi handle
-_SPARE = 3  # connections, as a multiple of them: those that wait for their next request, too
+_SPARE = 2  # connections, as a multiple of them: those that wait for their next request, too
 _NEVER = math.inf
 
 
@@ -79,18 +79,18 @@ class Multis:
 class _Part:
     """One multi handle with its sockets and its timer."""
 
-    __slots__ = ("_all", "due", "multi")
+    __slots__ = ("_multis", "due", "multi")
 
-    def __init__(self, parts: Multis, connections: int) -> None:
-        self._all = parts
+    def __init__(self, multis: Multis, connections: int) -> None:
+        self._multis = multis
         self.due = _NEVER
         self.multi = curl.Multi(self._on_socket, self._on_timer, connections)
 
     def act(self, fd: int, what: int) -> None:
         if not self.multi.act(fd, what):
-            self._all._on_mishap()
+            self._multis._on_mishap()
         if self.multi.has_ended:
-            self._all._ended.append(self)
+            self._multis._ended.append(self)
 
     def _on_ready(self, fd: int, events: int) -> None:
         what = curl.SELECT_IN if events & READ else 0
@@ -103,14 +103,14 @@ class _Part:
     # Called by libcurl: neither may raise.
 
     def _on_socket(self, fd: int, what: int) -> None:
-        poller = self._all._poller
+        poller = self._multis._poller
         try:
             if what == curl.POLL_REMOVE:
                 poller.forget(fd)
             else:
                 poller.watch(fd, what != curl.POLL_OUT, what != curl.POLL_IN, self._on_ready)
         except Exception:
-            self._all._on_mishap()  # its transfer ends by its limits
+            self._multis._on_mishap()  # its transfer ends by its limits
 
     def _on_timer(self, milliseconds: int) -> None:
-        self.due = _NEVER if milliseconds < 0 else self._all._now() + milliseconds / 1000
+        self.due = _NEVER if milliseconds < 0 else self._multis._now() + milliseconds / 1000

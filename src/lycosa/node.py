@@ -60,7 +60,7 @@ def run_crawl(
     if is_server(node.store):
         check = datadir.check_shared
         check_server(node.store)
-    certificates = trust.bundle() if node.tls_verify else None
+    certificates = trust.certificates() if node.tls_verify else None
     with opening.spooled(seeds) as sources:
         opening.check_seeds(sources)
         check(node.data_dir)

@@ -247,7 +247,8 @@ OPTIONS: tuple[Option, ...] = (
            shared=True),
     Option("ignore-nofollow", SWITCH, False, "follow links that a page marks nofollow",
            shared=True),
-    Option("tls-verify", SWITCH, False, "refuse sites whose TLS certificate is not valid"),
+    Option("tls-verify", SWITCH, False, "refuse sites whose TLS certificate is not valid; trusts"
+           " the system's authorities, or those in the file that SSL_CERT_FILE names"),
     Option("allow-private-addresses", SWITCH, False, "also connect to loopback and private"
            " addresses; only for tests on your own network"),
     Option("allow-network", NETWORK, (), "also connect to this private network", "CIDR",

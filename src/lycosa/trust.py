@@ -15,51 +15,72 @@ from pathlib import Path
 
 from lycosa.errors import UserError
 
-ANY = "any.pem"  # one of them: libcurl also wants a file, and would take the system's
+ANY = "any.pem"  # some of them: libcurl also wants a file, and would take the system's
 _USUAL = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 _CERTIFICATE = re.compile(
-    r"-----BEGIN CERTIFICATE-----\s.+?-----END CERTIFICATE-----\s*", re.DOTALL
+    r"-----BEGIN CERTIFICATE-----\s(?:(?!-----BEGIN).)+?-----END CERTIFICATE-----", re.DOTALL
 )
 _OURS = re.compile(r"[0-9a-f]{8}\.\d+")
 _VERSION = 0xA0  # the tag of a field that old certificates lack
 
+Certificates = list[tuple[str, str]]  # the hash of its name, and the certificate as PEM
 
-def bundle() -> Path:
-    """The system's file of certificates, or the one that SSL_CERT_FILE names."""
+
+def certificates() -> Certificates:
+    """Those of the system, or of the file that SSL_CERT_FILE names."""
     import ssl  # not loaded for anything else
 
     named = os.environ.get("SSL_CERT_FILE")
     places = (named,) if named else (ssl.get_default_verify_paths().cafile, *_USUAL)
     for place in places:
-        if place and os.path.isfile(place) and _CERTIFICATE.search(_text(place)):
-            return Path(place)
+        if place and os.path.isfile(place) and (found := _read(Path(place))):
+            return found
     raise UserError(
         f"{named or 'This system'} has no CA certificates, which --tls-verify needs: install the "
         "package ca-certificates, or name a file of them in SSL_CERT_FILE."
     )
 
 
-def lay_out(source: Path, folder: Path) -> None:
-    """Make `folder` hold the certificates of a file, and none that it held before."""
-    import ssl
-
-    found = _CERTIFICATE.findall(_text(source))
+def lay_out(found: Certificates, folder: Path) -> None:
+    """Make `folder` hold these certificates, and none that it held before."""
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         if _OURS.fullmatch(old.name):
             old.unlink()
     taken: Counter[str] = Counter()
-    for pem in found:
-        name = name_hash(ssl.PEM_cert_to_DER_cert(pem.strip()))
+    for name, pem in found:
         (folder / f"{name}.{taken[name]}").write_text(pem)
         taken[name] += 1
-    (folder / ANY).write_text(found[0])
+    # All of one name: who is found here is not looked for in the folder.
+    (folder / ANY).write_text("".join(pem for name, pem in found if name == found[0][0]))
+
+
+def as_path(folder: Path) -> str:
+    """The folder by a name that stands for itself: colons separate folders."""
+    if ":" not in str(folder):
+        return str(folder)
+    return f"/proc/self/fd/{os.open(folder, os.O_RDONLY | os.O_DIRECTORY)}"
 
 
 def name_hash(certificate: bytes) -> str:
     """What a certificate's file is called: OpenSSL's older hash of the subject, of plain DER."""
     digest = hashlib.md5(_subject(certificate), usedforsecurity=False).digest()
     return digest[3::-1].hex()
+
+
+def _read(path: Path) -> Certificates:
+    import ssl
+
+    found: Certificates = []
+    for pem in _CERTIFICATE.findall(path.read_text("latin-1")):
+        try:
+            found.append((name_hash(ssl.PEM_cert_to_DER_cert(pem)), pem + "\n"))
+        except (ValueError, IndexError) as error:
+            raise UserError(
+                f"Certificate {len(found) + 1} in {path} can't be read: mend the file, or name "
+                "another one in SSL_CERT_FILE."
+            ) from error
+    return found
 
 
 def _subject(certificate: bytes) -> bytes:
@@ -80,7 +101,3 @@ def _content(der: bytes, at: int) -> tuple[int, int]:
         begin += length & 0x7F
         length = int.from_bytes(der[at + 2 : begin], "big")
     return begin, begin + length
-
-
-def _text(path: str | Path) -> str:
-    return Path(path).read_text("latin-1")

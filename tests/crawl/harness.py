@@ -22,12 +22,15 @@ started: list[subprocess.Popen[bytes]] = []  # to end what a failed test leaves 
 
 
 def lycosa(
-    *words: str | Path, timeout: float = 60, **options: object
+    *words: str | Path,
+    timeout: float = 60,
+    variables: dict[str, str] | None = None,
+    **options: object,
 ) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
     command = [sys.executable, "-m", "lycosa", *map(str, words)]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("LYCOSA_")}
-    options.setdefault("env", environ)
+    options["env"] = {**environ, **(variables or {})}
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
         command, capture_output=True, text=True, timeout=timeout, **options
     )

@@ -55,7 +55,8 @@ def sockets(crawl: Crawl, process: subprocess.Popen[bytes]) -> int:
 def test_running_out_of_open_files_lowers_concurrency_and_loses_nothing(tmp_path: Path) -> None:
     """The limit is lowered under a running engine: EMFILE is ours, not the hosts' fault."""
     with SimWeb(slow_world(150), tmp_path / "log") as web:
-        crawl = Crawl(web, tmp_path, 1.0, "--max-workers", "150", "--engines", "1", "--ip-delay=0")
+        # The first pages are committed within a second; the next visits must not have begun then.
+        crawl = Crawl(web, tmp_path, 4.0, "--max-workers", "150", "--engines", "1", "--ip-delay=0")
         process = crawl.start()
         wait_for(lambda: bool(crawl.engines(process)))
         (engine,) = crawl.engines(process)

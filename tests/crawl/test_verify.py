@@ -22,6 +22,8 @@ def crawl_of(web: SimWeb, root: Path) -> Crawl:
 
 
 def test_sites_are_verified(tmp_path: Path) -> None:
+    tmp_path = tmp_path / "crawl of 09:41"
+    tmp_path.mkdir()
     with SimWeb(WORLD, tmp_path / "log", verifiable=True) as web:
         crawl = crawl_of(web, tmp_path)
         believing = {**os.environ, "SSL_CERT_FILE": str(web.ca_file)}
@@ -44,8 +46,8 @@ def test_strangers_are_not(tmp_path: Path) -> None:
 def test_without_certificates_nothing_is_begun(tmp_path: Path) -> None:
     (tmp_path / "seeds.txt").write_text("example.com\n")
     words = ("crawl", tmp_path / "seeds.txt", "--email", "tests@lycosa.example", "--tls-verify")
-    missing = {**os.environ, "SSL_CERT_FILE": str(tmp_path / "missing")}
-    done = lycosa(*words, "--data-dir", tmp_path / "data", env=missing)
+    missing = {"SSL_CERT_FILE": str(tmp_path / "missing")}
+    done = lycosa(*words, "--data-dir", tmp_path / "data", variables=missing)
     assert (done.returncode, done.stdout) == (2, "")
     assert "SSL_CERT_FILE" in done.stderr
     assert len(done.stderr.splitlines()) == 1

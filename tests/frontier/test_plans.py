@@ -14,7 +14,9 @@ from lycosa.frontier.sqlite_store import for_rows
 # The plans of the other store are in a file of their own.
 pytestmark = pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
 
-NOT_A_TABLE = re.compile(r"VIRTUAL TABLE|CONSTANT ROW|SCAN (ready|\(subquery-\d+\)|\(join-\d+\))$")
+NOT_A_TABLE = re.compile(
+    r"VIRTUAL TABLE|CONSTANT ROW|ROW VALUES|SCAN (ready|\(subquery-\d+\)|\(join-\d+\))$"
+)
 VALUES = {
     "lease_candidates": {"now": 1, "limit": 10},
     "next_urls": {"ids": "[1]", "waiting": 1 << 61, "now": 1, "limit": 8},

@@ -13,14 +13,16 @@ import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
-from lycosa.frontier.sqlite_add import SqliteAdder, json_ids
+from lycosa.frontier.sqlite_add import SqliteAdder
 from lycosa.frontier.sqlite_db import errors_mapped
+from lycosa.frontier.sqlite_store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id as id_of
 
 SQL = queries.load("sqlite")
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
+FEW_ROWS = 8  # of one statement where a row may have half a megabyte (robots.txt)
 
 
 class SqliteFrontier(SqliteAdder):
@@ -128,9 +130,12 @@ class SqliteFrontier(SqliteAdder):
         return self._next_urls(domain_ids, self.now_ms())
 
     def _next_urls(self, domain_ids: list[int], now: int) -> dict[int, list[QueuedUrl]]:
-        limit = self.rules.run_urls
-        values = {"ids": json_ids(domain_ids), "waiting": WAITING, "now": now, "limit": limit}
-        return {ident: self._run(rows) for ident, rows in self._rows("next_urls", values)}
+        values = {"waiting": WAITING, "now": now, "limit": self.rules.run_urls}
+        runs: dict[int, list[QueuedUrl]] = {}
+        for ids in in_lists(domain_ids):
+            found = self._rows("next_urls", {"ids": ids, **values})
+            runs.update({ident: self._run(rows) for ident, rows in found})
+        return runs
 
     def _run(self, rows: Iterable[tuple[int, int, str, int, int, int]]) -> list[QueuedUrl]:
         """As many as memory is meant for; at least one."""
@@ -202,14 +207,14 @@ class SqliteFrontier(SqliteAdder):
                 left += taken
                 if taken or (page.order < 0 and self._first_seen(page)):
                     done.append(page)
-        self._do("page_insert", [_page_values(page) for page in done])
+        self._write_rows("page_insert", [_page_values(page) for page in done])
         return sum(1 for page in done if page.status), left
 
     def _all_leave(self, pages: list[PageRow]) -> bool:
         """Take all pages out of the queue if all are there, as is usual; else do nothing."""
         self.db.execute("SAVEPOINT leave")
         keys = [(page.domain_id, page.order, page.fp) for page in pages]
-        gone = self._do("queue_delete", keys)
+        gone = self._write_rows("queue_delete", keys)
         self._end_savepoint("leave", keep=gone == len(keys))
         return gone == len(keys)
 
@@ -265,12 +270,13 @@ class SqliteFrontier(SqliteAdder):
             self.db.execute(SQL["seen_move"], (order, ident, url.fp))
 
     def _remember(self, batch: Batch) -> None:
-        self._do(
+        self._write_rows(
             "origin_upsert",
             [
                 (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, o.reason)
                 for ident, o in batch.origins
             ],
+            most=FEW_ROWS,
         )
         self.db.executemany(SQL["domain_delay"], [(delay, ident) for ident, delay in batch.delays])
 
@@ -279,7 +285,7 @@ class SqliteFrontier(SqliteAdder):
         ids = json_ids([release.domain_id for release in released])
         rows = self._rows("release_states", (ids, owner))
         states = {ident: (releases, head) for ident, releases, head in rows}
-        self._do(
+        self._write_rows(
             "release",
             [
                 self._released(owner, each, *states[each.domain_id], added.get(each.domain_id, 0))

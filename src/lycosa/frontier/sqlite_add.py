@@ -8,14 +8,11 @@ dozen, because a statement per link would take twice the time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import orjson
-
 from lycosa.frontier import Committed, Link, queries
-from lycosa.frontier.sqlite_store import ROWS, SqliteStore
+from lycosa.frontier.sqlite_store import ROWS, SqliteStore, in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, found_order
 
 SQL = queries.load("sqlite")
@@ -38,11 +35,6 @@ def queue_rows(count: int) -> str:
     return SQL["queue_insert_rows"] + ", ".join(
         f"(?1, ?2, ?{n}, ?{n + 1}, ?3, 0, ?4)" for n in range(5, 2 * count + 5, 2)
     )
-
-
-def json_ids(ids: Sequence[int]) -> str:
-    """Numbers for `json_each`."""
-    return orjson.dumps(ids).decode()
 
 
 class SqliteAdder(SqliteStore):
@@ -90,7 +82,9 @@ class SqliteAdder(SqliteStore):
         """All URLs of those domains of which few were seen."""
         # Perhaps many more by now: the row is not always up to date.
         small = [i for i in ids if i in states and states[i][3] + states[i][4] <= SMALL]
-        known = self._rows("seen_first", (SMALL + 1, json_ids(small))) if small else ()
+        known = (
+            each for ids in in_lists(small) for each in self._rows("seen_first", (SMALL + 1, ids))
+        )
         return {ident: fps for ident, fps in known if len(fps) <= SMALL}
 
     def _queue(

@@ -14,6 +14,7 @@ from lycosa.frontier import queries
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 CACHE_KIB = 64 << 10
+OLDEST = (3, 33)  # UPDATE FROM
 # Random keys touch pages all over the file. Writing them back once per 16 MB of log instead of per
 # 4 MB saves writes; much more would make the commit that does it wait for seconds.
 CHECKPOINT_PAGES = 4_000
@@ -25,6 +26,12 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
 
     Modes: 'rw', 'rwc' (create it) and 'ro'.
     """
+    if sqlite3.sqlite_version_info < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        raise UserError(
+            f"This Python has SQLite {sqlite3.sqlite_version}, and lycosa needs {needed} or newer: "
+            "use another Python, or keep the crawl on PostgreSQL (--store)."
+        )
     try:
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",

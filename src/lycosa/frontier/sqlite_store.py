@@ -22,7 +22,8 @@ from lycosa.frontier.sqlite_db import check_version, connect, errors_mapped, map
 from lycosa.frontier.states import Contact
 
 SQL = queries.load("sqlite")
-ROWS = 64  # of one statement
+ROWS = 64  # of one statement, a power of two
+LIST = 500  # domains asked for in one query: what comes back is in memory at once
 _ROW = re.compile(r"(?:VALUES|WHERE) (\([^()]*\?\))")
 
 
@@ -33,6 +34,17 @@ def for_rows(statement: str, count: int) -> str:
     assert row is not None
     between = ", " if row[0].startswith("VALUES") else " OR "
     return statement[: row.start(1)] + between.join([row[1]] * count) + statement[row.end(1) :]
+
+
+def in_lists(ids: list[int]) -> Iterator[str]:
+    """Numbers for `json_each`, some at a time."""
+    for at in range(0, len(ids), LIST):
+        yield json_ids(ids[at : at + LIST])
+
+
+def json_ids(ids: Sequence[int]) -> str:
+    """Numbers for `json_each`."""
+    return orjson.dumps(ids).decode()
 
 
 class SqliteStore:
@@ -103,13 +115,16 @@ class SqliteStore:
         """
         return orjson.loads(self._one(query, values))
 
-    def _do(self, query: str, rows: Sequence[Sequence[Any]]) -> int:
-        """The statement for all rows, many at a time; returns how many it changed."""
-        changed = 0
-        for at in range(0, len(rows), ROWS):
-            part = rows[at : at + ROWS]
-            values = [value for row in part for value in row]
-            changed += self.db.execute(for_rows(SQL[query], len(part)), values).rowcount
+    def _write_rows(self, query: str, rows: Sequence[Sequence[Any]], most: int = ROWS) -> int:
+        """The statement for all rows, `most` at a time; returns how many it changed."""
+        changed = at = 0
+        while at < len(rows):
+            # By powers of two: statements stay prepared, and hold the values they had last.
+            while most > len(rows) - at:
+                most //= 2
+            values = [value for row in rows[at : at + most] for value in row]
+            changed += self.db.execute(for_rows(SQL[query], most), values).rowcount
+            at += most
         return changed
 
     @errors_mapped

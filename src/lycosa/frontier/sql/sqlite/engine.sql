@@ -63,7 +63,7 @@ SELECT ord FROM seen WHERE domain_id = ? AND fp = ?;
 -- is_queued: whether a URL still has its queue row
 SELECT 1 FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
 
--- queue_delete: a URL leaves the queue
+-- queue_delete: a URL leaves the queue (the brackets are repeated for many)
 DELETE FROM queue WHERE (domain_id = ? AND ord = ? AND fp = ?);
 
 -- queue_insert: a URL enters the queue
@@ -93,7 +93,7 @@ DELETE FROM seen WHERE domain_id = ? AND fp = ?;
 -- seen_move: its queue row has a new place
 UPDATE seen SET ord = ? WHERE domain_id = ? AND fp = ?;
 
--- page_insert: a URL is done
+-- page_insert: a URL is done (the brackets are repeated for many)
 INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
     wire_bytes, text_chars, content_hash, redirect, title,
     text_segment, text_frame, text_offset, warc_segment, warc_offset)
@@ -136,7 +136,7 @@ UPDATE domains SET seeded = 1 WHERE id = ?;
 -- domain_delay: a domain asks for a delay of its own
 UPDATE domains SET delay_ms = max(delay_ms, ?) WHERE id = ?;
 
--- origin_upsert: what is known of an origin changes
+-- origin_upsert: what is known of an origin changes (the brackets are repeated for many)
 INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
@@ -152,7 +152,8 @@ SELECT json_group_array(json_array(
     id, releases, (SELECT ord FROM queue WHERE domain_id = domains.id ORDER BY ord LIMIT 1)))
 FROM domains WHERE id IN (SELECT value FROM json_each(?)) AND +lease_owner = ?;
 
--- release: a domain is given back
+-- release: a domain is given back (the brackets are repeated for many): its id, who has it now, and
+-- what is written, in order
 UPDATE domains SET lease_owner = column3, ready_at = column4, polite_at = column5,
     failures = column6, pages = column7, queued = column8, releases = releases + 1
 FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?)) WHERE id = column1 AND +lease_owner = column2;
