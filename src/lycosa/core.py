@@ -325,11 +325,7 @@ class Core:
         batch.stats = self.stats.to_dict()
         self.batch = Batch()
         self._bytes = 0
-        want = (
-            0
-            if self.stopping or self._allowance <= 0
-            else scheduler.wanted(now, self.stats.store_lag_s)
-        )
+        want = 0 if self.stopping or self._allowance <= 0 else scheduler.wanted(now)
         return Exchange(batch, want, scheduler.thirsty())
 
     def absorb(self, reply: Reply, now: float) -> None:
