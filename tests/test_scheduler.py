@@ -74,7 +74,7 @@ def test_one_that_has_plenty_shares_with_one_that_has_little() -> None:
     assert second is not None
     made.visited(second, 2.0, 72.0)
     assert [each.domain_id for each in made.leaving(0.0)] == [second.id]
-    assert made.wanted(2.0) == 0
+    assert made.wanted(2.0, 0.0) == 0
 
 
 def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:
@@ -102,12 +102,15 @@ def test_an_empty_run_asks_for_a_refill_and_leaves_if_there_is_none() -> None:
 
 def test_wanted_is_bounded_by_free_slots_and_what_is_ready() -> None:
     made = scheduler(*(lease(n) for n in range(6)), workers=10)
-    assert made.wanted(0.0) == 4
+    assert made.wanted(0.0, 0.0) == 4
     for _ in range(6):
         made.next(0.0)
-    assert made.wanted(0.0) == 4
+    assert made.wanted(0.0, 0.0) == 4
+    made.rate = 100.0  # until the answer to the next question, and a quarter more
+    assert made.wanted(0.0, 0.0) == 4 + 125
+    assert made.wanted(0.0, 0.6) == 4 + 200
     made.rate = 1e9
-    assert made.wanted(0.0) == 1000
+    assert made.wanted(0.0, 0.0) == 1000
 
 
 def test_stopping_gives_everything_back_but_what_is_visited() -> None:

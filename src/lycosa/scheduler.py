@@ -22,6 +22,7 @@ SPARE = 8  # domains that an engine may hold beyond twice what another has: not 
 KEEP = 1.25  # domains held, as a multiple of rate x delay
 LIGHT = 1024  # bytes of an origin's rules that stay parsed between visits
 RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
+AHEAD = 1.25  # domains asked for, as a multiple of what the present rate needs: it may rise
 LEASE_STEP = 1000  # domains asked for at once: engines that start together share what there is
 HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
 
@@ -180,13 +181,14 @@ class Scheduler:
 
     # -- talking to the store -----------------------------------------------------------------
 
-    def wanted(self, now: float) -> int:
-        """How many more domains could be visited until the store is asked again."""
+    def wanted(self, now: float, lag: float) -> int:
+        """How many more domains could be visited until the store has answered the next question,
+        which comes in a second; `lag` is how long an answer takes."""
         self._ripen(now)
         if self._has_plenty():
             return 0
         free = self.workers - self.visiting
-        target = free + self.rate
+        target = free + self.rate * AHEAD * (1.0 + lag)
         return max(0, min(LEASE_STEP, round(target) - len(self._ready)))
 
     def starving(self, now: float) -> bool:
