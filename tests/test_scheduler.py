@@ -106,9 +106,9 @@ def test_wanted_is_bounded_by_free_slots_and_what_is_ready() -> None:
     for _ in range(6):
         made.next(0.0)
     assert made.wanted(0.0, 0.0) == 4
-    made.rate = 100.0  # until the answer to the next question, and a quarter more
-    assert made.wanted(0.0, 0.0) == 4 + 125
-    assert made.wanted(0.0, 0.6) == 4 + 200
+    made.rate = 100.0  # until the answer to the next question, and as much again
+    assert made.wanted(0.0, 0.0) == 4 + 200
+    assert made.wanted(0.0, 0.5) == 4 + 300
     made.rate = 1e9
     assert made.wanted(0.0, 0.0) == 1000
 

@@ -27,6 +27,7 @@ SHARED_KEPT = 64  # of at most 500 KiB each
 BATCH_BYTES = 64 << 20  # of text and WARC that may wait for the store: then no visit is started
 WAITING_LINKS = 500_000  # the same for links, about 150 MB: a store may be away for minutes
 STARTS_PER_TURN = 100
+SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 BUG = "bug"  # outcome of a URL whose handling raised
 
@@ -310,7 +311,10 @@ class Core:
 
     def due_at(self, now: float) -> float:
         """When the store is asked next. With a short delay a second is long: an engine that has
-        nothing to do asks earlier."""
+        nothing to do asks earlier. So does one that used up its share of the page limit: the other
+        engines may have nothing to use theirs for, and it gets half of the rest each time."""
+        if self._allowance <= 0 and not self.stopping:
+            return self._asked_at + SHARE_WAIT
         if not self.scheduler.starving(now):
             return self._asked_at + 1.0
         return self._asked_at + min(1.0, max(0.05, self.rules.visit.delay / 10))

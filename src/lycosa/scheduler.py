@@ -22,7 +22,7 @@ SPARE = 8  # domains that an engine may hold beyond twice what another has: not 
 KEEP = 1.25  # domains held, as a multiple of rate x delay
 LIGHT = 1024  # bytes of an origin's rules that stay parsed between visits
 RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
-AHEAD = 1.25  # domains asked for, as a multiple of what the present rate needs: it may rise
+AHEAD = 2  # domains asked for, as a multiple of what the rate needs: answers may take longer
 LEASE_STEP = 1000  # domains asked for at once: engines that start together share what there is
 HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
 
