@@ -166,6 +166,14 @@ def test_page_without_robots() -> None:
     assert found(Log().robots(scheme="https")("/", 1.0)) == ["P3 robots-missing"]
 
 
+def test_robots_that_another_engine_asks_for_again() -> None:
+    """What was answered before still counts while the same file is on its way once more."""
+    home = "robots-home.test"
+    log = Log().robots(status=302, to=f"http://{home}/robots.txt").robots(host=home)("/")
+    log.robots(2.0, host=home, took=1.0)("/a", -0.5)
+    assert "P3 robots-missing" not in found(log)
+
+
 def test_page_before_robots_has_ended() -> None:
     log = Log().robots(took=1.0)("/", -0.5)
     assert "P3 robots-missing" in found(log)

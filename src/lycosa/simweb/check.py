@@ -124,7 +124,7 @@ class _Judge:
         self._world, self._delay, self._tolerance = world, delay, tolerance
         self._report = Report()
         self._domains: dict[str, _Domain] = defaultdict(_Domain)
-        self._good: dict[str, Entry] = {}  # robots URL -> last answer that settles it
+        self._good: dict[str, list[Entry]] = {}  # robots URL -> answers that settle it, in order
         self._bad: set[str] = set()  # robots URLs that have only failed
         self._aims: dict[str, tuple[float, str]] = {}  # robots redirects: URL -> when, from domain
         self._cross: dict[str, list[float]] = defaultdict(list)
@@ -164,14 +164,14 @@ class _Judge:
     def _note_robots(self, entry: Entry) -> None:
         report, url = self._report, entry.url
         report.robots += 1
-        before = self._good.get(url)
-        if before is not None and before.status < 300 and entry.start - before.end < ROBOTS_AGE:
+        before = self._good.get(url, ())
+        if before and before[-1].status < 300 and entry.start - before[-1].end < ROBOTS_AGE:
             report.robots_refetches += 1
         if 300 <= entry.status < 400 and entry.location:
             aim = urljoin(url, entry.location)
             self._aims[aim] = (entry.end, entry.domain)
         if _settles(entry.status):
-            self._good[url] = entry
+            self._good.setdefault(url, []).append(entry)
             self._bad.discard(url)
         elif url not in self._good:
             self._bad.add(url)
@@ -197,11 +197,11 @@ class _Judge:
         """What is wrong with what the crawler could know of the origin's robots.txt, or ''."""
         url = entry.origin + "/robots.txt"
         for _ in range(MAX_HOPS + 1):
-            good = self._good.get(url)
+            # Somebody else may be asking again just now: what was answered before still counts.
+            answers = reversed(self._good.get(url, ()))
+            good = next((a for a in answers if a.end <= entry.start + self._tolerance), None)
             if good is None:
                 return "robots-unreachable" if url in self._bad else "robots-missing"
-            if good.end > entry.start + self._tolerance:
-                return "robots-missing"
             if entry.start - good.end > ROBOTS_AGE:
                 return "robots-stale"
             if not 300 <= good.status < 400:
