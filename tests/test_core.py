@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.core import Core, CoreRules
+from lycosa.core import SHARE_WAIT, Core, CoreRules
 from lycosa.exchange import Exchange, Exchanger
 from lycosa.frontier import Batch, StoreRules
 from lycosa.frontier.sqlite import SqliteFrontier
@@ -160,7 +160,11 @@ def test_the_page_limit_is_shared_and_kept(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "crawl.sqlite", max_pages=5, engines=2)
     bench.seed(*(f"https://d{n}.test/" for n in range(20)))
     bench.ask()
+    asked = bench.now
+    assert bench.core.due_at(asked) == asked + 1.0
     assert len(bench.start()) == 3
+    # The other engine may have nothing to visit: a new share is asked for soon.
+    assert bench.core.due_at(asked) == asked + SHARE_WAIT
 
 
 def test_the_last_page_of_the_limit_is_not_left_to_others(tmp_path: Path) -> None:

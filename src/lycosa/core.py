@@ -329,11 +329,8 @@ class Core:
         batch.stats = self.stats.to_dict()
         self.batch = Batch()
         self._bytes = 0
-        want = (
-            0
-            if self.stopping or self._allowance <= 0
-            else scheduler.wanted(now, self.stats.store_lag_s)
-        )
+        ending = self.stopping or self._allowance <= 0
+        want = 0 if ending else scheduler.wanted(now, self.stats.store_lag_s)
         return Exchange(batch, want, scheduler.thirsty())
 
     def absorb(self, reply: Reply, now: float) -> None:
