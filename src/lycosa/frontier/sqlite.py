@@ -165,6 +165,7 @@ class SqliteFrontier(SqliteAdder):
             result = Committed(now, 0, False, 0)
             if batch.number > self._one("last_batch", {"owner": owner}):
                 self._apply(owner, batch, now, result)
+        self._shorten_log()
         self._control(result)
         return result
 

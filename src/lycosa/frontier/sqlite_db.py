@@ -18,6 +18,7 @@ OLDEST = (3, 33)  # UPDATE FROM
 # Random keys touch pages all over the file. Writing them back once per 16 MB of log instead of per
 # 4 MB saves writes; much more would make the commit that does it wait for seconds.
 CHECKPOINT_PAGES = 4_000
+LOG_BYTES = CHECKPOINT_PAGES * 4096  # of the log that are kept on disk while they are unused
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR})
 
 
@@ -44,6 +45,7 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
         if mode != "ro":
             db.execute("PRAGMA journal_mode = WAL")
             db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            db.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
         # FULL: a commit that a power cut could undo might forget a visit (P1).
         db.execute("PRAGMA synchronous = FULL")
         db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

@@ -18,12 +18,22 @@ import orjson
 from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
 from lycosa.frontier import StoreRules, queries
-from lycosa.frontier.sqlite_db import check_version, connect, errors_mapped, mapped, migrate
+from lycosa.frontier.sqlite_db import (
+    BUSY_MS,
+    LOG_BYTES,
+    check_version,
+    connect,
+    errors_mapped,
+    mapped,
+    migrate,
+)
 from lycosa.frontier.states import Contact
 
 SQL = queries.load("sqlite")
 ROWS = 64  # of one statement, a power of two
 LIST = 500  # domains asked for in one query: what comes back is in memory at once
+LONG_LOG = 2 * LOG_BYTES
+LOG_WAIT_MS = 200  # that a commit waits for readers of a log that is too long
 _ROW = re.compile(r"(?:VALUES|WHERE) (\([^()]*\?\))")
 
 
@@ -59,6 +69,8 @@ class SqliteStore:
         self.rules = rules
         self.now_ms = now_ms
         self._contact = Contact(rules.lease_ms)
+        self._log = Path(f"{path}-wal")
+        self._long_log = LONG_LOG
         self.db = connect(path, "rwc" if create else "rw")
         if create:
             migrate(self.db)
@@ -84,6 +96,18 @@ class SqliteStore:
         except BaseException:
             self._rollback()
             raise
+
+    def _shorten_log(self) -> None:
+        """Begin the log anew if it is long. SQLite does that by itself in a moment in which nobody
+        reads or writes: several busy engines leave it none, and the log would grow and grow."""
+        size = self._log.stat().st_size if self._log.exists() else 0
+        if size <= self._long_log:
+            return
+        self.db.execute(f"PRAGMA busy_timeout = {LOG_WAIT_MS}")
+        busy, _, _ = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        self.db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        # Somebody may read for minutes, and not every commit can wait for him.
+        self._long_log = 2 * size if busy else LONG_LOG
 
     def _rollback(self) -> None:
         try:
