@@ -19,6 +19,7 @@ import signal
 import sqlite3
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -66,24 +67,38 @@ class Crawls:
 
     def __init__(self, job: Job, groups: int, root: Path) -> None:
         self.groups = groups
-        self.forget()
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.spans: list[tuple[float, float]] = []  # when they went
+        self.cpu = 0.0  # in those
+        self.web = SimWeb(job.world, root / "log", processes=job.servers)
+        self._job, self._root = job, root
+
+    def __enter__(self) -> Crawls:
+        self.web.__enter__()
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start(self) -> None:
+        job, groups = self._job, self.groups
         part = replace(job, engines=job.engines // groups, workers=job.workers // groups,
                        pages=job.pages // groups)  # fmt: skip
-        self.web = SimWeb(job.world, root / "log", processes=job.servers)
-        self.web.__enter__()
-        self.processes = []
         seeds = list(runs.seeds_of(job, self.web))
         for number in range(groups):
-            home = root / str(number)
+            home = self._root / str(number)
             home.mkdir(parents=True)
             (home / "seeds.txt").write_text("".join(seeds[number::groups]))
             words = runs.command(part, self.web, home, "sqlite", "--seeded-urls-only")
             self.processes.append(subprocess.Popen(words, stdout=subprocess.DEVNULL))
+        self._signal(signal.SIGSTOP)
 
-    def signal(self, number: int) -> None:
+    def _signal(self, number: int) -> None:
         # One by one: groups of their own would share the cores by group, not by process.
         for process in self.processes:
-            if runs.alive(process):
+            if process.poll() is None:
                 for pid in (process.pid, *runs.children_of(process.pid)):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, number)
@@ -91,30 +106,31 @@ class Crawls:
     def go(self, seconds: float) -> bool:
         """Go on for so long; returns whether there was something to do all the time."""
         before, began = self._used(), time.monotonic()
-        self.signal(signal.SIGCONT)
+        self._signal(signal.SIGCONT)
         time.sleep(seconds)
-        self.signal(signal.SIGSTOP)
-        if not all(map(runs.alive, self.processes)):
-            return False
+        self._signal(signal.SIGSTOP)
         self.spans.append((began, time.monotonic()))
-        self.cpu += self._used() - before
-        return True
+        self.cpu += max(0.0, self._used() - before)
+        codes = [process.poll() for process in self.processes]
+        assert not any(codes), f"a crawl failed: {codes}"
+        return codes == [None] * self.groups
 
     def _used(self) -> float:
         return sum(runs.tree_cpu(process.pid) for process in self.processes)
 
     def forget(self) -> None:
         """What was so far does not count."""
-        self.spans: list[tuple[float, float]] = []  # when they went
-        self.cpu = 0.0  # in those
+        self.spans.clear()
+        self.cpu = 0.0
 
     def figures(self) -> Figures:
         starts = [e.start for e in self.web.log() if e.target != "/robots.txt" and e.status == 200]
         pages = sum(1 for at in starts if any(a <= at < b for a, b in self.spans))
+        assert pages, "no page was fetched"
         return Figures(pages, sum(b - a for a, b in self.spans), self.cpu)
 
-    def end(self) -> None:
-        self.signal(signal.SIGKILL)
+    def __exit__(self, *_: object) -> None:
+        self._signal(signal.SIGKILL)
         for process in self.processes:
             process.wait()
         self.web.__exit__(None, None, None)
@@ -122,28 +138,25 @@ class Crawls:
 
 def by_turns(job: Job, order: tuple[int, int], args: argparse.Namespace) -> dict[int, Figures]:
     """Both at once, one of them stopped at a time: the speed of a machine changes by the minute."""
-    both: list[Crawls] = []
-    with tempfile.TemporaryDirectory(prefix="lycosa-scaling-") as name:
-        try:
-            for groups in order:
-                both.append(Crawls(job, groups, Path(name) / str(groups)))
-                both[-1].go(args.turn * 8)  # starts, and loads its seeds
-                both[-1].forget()
-            for number in range(args.turns):
-                went = [crawls.go(args.turn) for crawls in both[:: 1 if number % 2 else -1]]
-                if not all(went):
-                    break
-            return {crawls.groups: crawls.figures() for crawls in both}
-        finally:
-            for crawls in both:
-                crawls.end()
+    with contextlib.ExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-scaling-")))
+        both = [stack.enter_context(Crawls(job, groups, root / str(groups))) for groups in order]
+        for number in range(-args.warm, args.turns):
+            if number == 0:  # all seeds are loaded
+                for crawls in both:
+                    crawls.forget()
+            went = [crawls.go(args.turn) for crawls in both[:: 1 if number % 2 else -1]]
+            if not all(went):
+                print("  ended before the last turn")
+                break
+        return {crawls.groups: crawls.figures() for crawls in both}
 
 
 def engines(args: argparse.Namespace) -> None:
     job = Job(https=args.scheme == "https", pages=args.pages or 100_000, engines=2, workers=400,
               size=args.size * 1000, site_pages=1000)  # fmt: skip
     sums = {1: Figures(), 2: Figures()}
-    # Who was started first has been the slower one by up to 7 %, whichever it was.
+    # Who was started first may be at a disadvantage.
     for order in ((1, 2), (2, 1)) * (args.repeats or 1):
         with runs.turn(args.lock):
             found = by_turns(job, order, args)
@@ -367,6 +380,7 @@ def main() -> None:
     parser.add_argument("--minute", type=float, default=60.0, help=argparse.SUPPRESS)
     parser.add_argument("--turns", type=int, default=16, help="of each kind, for 'engines'")
     parser.add_argument("--turn", type=float, default=3.0, help="seconds of each")
+    parser.add_argument("--warm", type=int, default=8, help="turns before those that count")
     parser.add_argument("--delay", type=float, default=70.0)
     parser.add_argument("--servers", type=int, default=1, help="processes of the simulated web")
     parser.add_argument("--repeats", type=int, default=0, help="3, for 'engines' 1")
@@ -376,8 +390,9 @@ def main() -> None:
     if args.quick:
         args.pages, args.hosts, args.in_flight, args.known = 60, 20, [20], [2000]
         args.minutes, args.minute, args.delay, args.repeats, args.size = 1, 3.0, 0.5, 1, 20
-        args.turns, args.turn = 2, 0.15
+        args.turns, args.turn, args.warm = 2, 2.0, 0
     runs.raise_file_limit()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing stays behind, stopped
     print(f"load {os.getloadavg()[0]:.1f}; TLS verification: off (default)")
     todo = {"engines": engines, "flight": flight, "domains": domains, "time": over_time,
             "polite": polite}  # fmt: skip

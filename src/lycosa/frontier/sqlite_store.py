@@ -33,7 +33,8 @@ SQL = queries.load("sqlite")
 ROWS = 64  # of one statement, a power of two
 LIST = 500  # domains asked for in one query: what comes back is in memory at once
 LONG_LOG = 2 * LOG_BYTES
-LOG_WAIT_MS = 200  # that a commit waits for readers of a log that is too long
+LOG_WAIT_MS = 200  # that a commit waits for those who use a log that is too long
+LOG_AGAIN_MS = 5000  # after it waited for nothing
 _ROW = re.compile(r"(?:VALUES|WHERE) (\([^()]*\?\))")
 
 
@@ -69,8 +70,8 @@ class SqliteStore:
         self.rules = rules
         self.now_ms = now_ms
         self._contact = Contact(rules.lease_ms)
-        self._log = Path(f"{path}-wal")
-        self._long_log = LONG_LOG
+        self._log = Path(f"{path.resolve()}-wal")
+        self._log_again = 0  # when to look at its length again
         self.db = connect(path, "rwc" if create else "rw")
         if create:
             migrate(self.db)
@@ -100,14 +101,16 @@ class SqliteStore:
     def _shorten_log(self) -> None:
         """Begin the log anew if it is long. SQLite does that by itself in a moment in which nobody
         reads or writes: several busy engines leave it none, and the log would grow and grow."""
-        size = self._log.stat().st_size if self._log.exists() else 0
-        if size <= self._long_log:
-            return
-        self.db.execute(f"PRAGMA busy_timeout = {LOG_WAIT_MS}")
-        busy, _, _ = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        try:
+            if self._log.stat().st_size <= LONG_LOG or self.now_ms() < self._log_again:
+                return
+            self.db.execute(f"PRAGMA busy_timeout = {LOG_WAIT_MS}")
+            busy = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]
+        except (OSError, sqlite3.Error):
+            busy = 1  # what was committed is committed; if it matters, the next commit fails too
         self.db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        # Somebody may read for minutes, and not every commit can wait for him.
-        self._long_log = 2 * size if busy else LONG_LOG
+        # Somebody may read for minutes. While we wait for him, so do all other engines.
+        self._log_again = self.now_ms() + LOG_AGAIN_MS if busy else 0
 
     def _rollback(self) -> None:
         try:
