@@ -85,6 +85,7 @@ def test_lines_that_mean_nothing(line: str) -> None:
     ("line", "why"),
     [
         ("hello world", "no spaces"),
+        ("1,\u00a0,com", "no domain in it"),
         ("foo", "needs a dot"),
         ("localhost", "needs a dot"),
         ("localhost:8080", "needs a dot"),

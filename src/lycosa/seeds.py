@@ -120,6 +120,8 @@ def _read_url(text: str) -> Seed | str:
 
 def _read_domain(text: str) -> Seed | str:
     """A seed without a scheme, or why it is none: host or host:port, perhaps with a path."""
+    if not text:
+        return "there is no domain in it"
     if _has_space(text):
         return "a domain has no spaces"
     if "@" in text:

@@ -59,10 +59,8 @@ def patience_ms(store: Store) -> int:
     return found
 
 
-def test_it_is_begun_anew_although_there_is_always_a_reader(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite_store, "LOG_WAIT_MS", 5000)  # on a loaded machine
+def test_it_is_begun_anew_although_there_is_always_a_reader(store: Store, tmp_path: Path) -> None:
+    """Not at every try: readers that all use one mark of SQLite's can keep it busy."""
     owner = store.register("host", 1)
     ended = threading.Event()
     first = threading.Barrier(3)
@@ -82,13 +80,14 @@ def test_it_is_begun_anew_although_there_is_always_a_reader(
     found = []
     try:
         for number in range(1, 31):
+            store.now += sqlite_store.LOG_AGAIN_MS
             commit(store, owner, number)
             found.append(log_bytes(tmp_path))
     finally:
         ended.set()
         for reader in readers:
             reader.join()
-    assert max(found) < 3 * LONG, found
+    assert max(found) < 12 * LONG, found  # 22 if it is never begun anew
     assert patience_ms(store) == sqlite_db.BUSY_MS
 
 
