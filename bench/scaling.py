@@ -16,7 +16,6 @@ import argparse
 import contextlib
 import os
 import signal
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -26,121 +25,33 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kit import runs
+from kit import postgres, runs
+from kit.postgres import Server
 from kit.runs import Job
+from kit.turns import Crawls, Figures, burdened, resumes
 from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
 
 PARTS = ("engines", "flight", "domains", "time", "polite")
 QUICK = ("engines", "flight", "domains", "polite")  # 'time' is the same run as 'polite'
-FAR_MS = 4_000_000_000_000  # a time that no run reaches
 
 
 # -- two engines ------------------------------------------------------------------------------
 
 
-@dataclass
-class Figures:
-    """What crawls did in the time in which they went."""
-
-    pages: int = 0
-    seconds: float = 0.0
-    cpu: float = 0.0
-
-    def __iadd__(self, other: Figures) -> Figures:
-        self.pages += other.pages
-        self.seconds += other.seconds
-        self.cpu += other.cpu
-        return self
-
-    @property
-    def rate(self) -> float:
-        return self.pages / max(self.seconds, 0.001)
-
-    @property
-    def cpu_us(self) -> float:
-        return self.cpu * 1e6 / max(self.pages, 1)
-
-
-class Crawls:
-    """Crawls side by side that share the hosts of one web, stopped and set going as one."""
-
-    def __init__(self, job: Job, groups: int, root: Path) -> None:
-        self.groups = groups
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.spans: list[tuple[float, float]] = []  # when they went
-        self.cpu = 0.0  # in those
-        self.web = SimWeb(job.world, root / "log", processes=job.servers)
-        self._job, self._root = job, root
-
-    def __enter__(self) -> Crawls:
-        self.web.__enter__()
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def _start(self) -> None:
-        job, groups = self._job, self.groups
-        part = replace(job, engines=job.engines // groups, workers=job.workers // groups,
-                       pages=job.pages // groups)  # fmt: skip
-        seeds = list(runs.seeds_of(job, self.web))
-        for number in range(groups):
-            home = self._root / str(number)
-            home.mkdir(parents=True)
-            (home / "seeds.txt").write_text("".join(seeds[number::groups]))
-            words = runs.command(part, self.web, home, "sqlite", "--seeded-urls-only")
-            self.processes.append(subprocess.Popen(words, stdout=subprocess.DEVNULL))
-        self._signal(signal.SIGSTOP)
-
-    def _signal(self, number: int) -> None:
-        # One by one: groups of their own would share the cores by group, not by process.
-        for process in self.processes:
-            if process.poll() is None:
-                for pid in (process.pid, *runs.children_of(process.pid)):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, number)
-
-    def go(self, seconds: float) -> bool:
-        """Go on for so long; returns whether there was something to do all the time."""
-        before, began = self._used(), time.monotonic()
-        self._signal(signal.SIGCONT)
-        time.sleep(seconds)
-        self._signal(signal.SIGSTOP)
-        self.spans.append((began, time.monotonic()))
-        self.cpu += max(0.0, self._used() - before)
-        codes = [process.poll() for process in self.processes]
-        assert not any(codes), f"a crawl failed: {codes}"
-        return codes == [None] * self.groups
-
-    def _used(self) -> float:
-        return sum(runs.tree_cpu(process.pid) for process in self.processes)
-
-    def forget(self) -> None:
-        """What was so far does not count."""
-        self.spans.clear()
-        self.cpu = 0.0
-
-    def figures(self) -> Figures:
-        starts = [e.start for e in self.web.log() if e.target != "/robots.txt" and e.status == 200]
-        pages = sum(1 for at in starts if any(a <= at < b for a, b in self.spans))
-        assert pages, "no page was fetched"
-        return Figures(pages, sum(b - a for a, b in self.spans), self.cpu)
-
-    def __exit__(self, *_: object) -> None:
-        self._signal(signal.SIGKILL)
-        for process in self.processes:
-            process.wait()
-        self.web.__exit__(None, None, None)
-
-
-def by_turns(job: Job, order: tuple[int, int], args: argparse.Namespace) -> dict[int, Figures]:
-    """Both at once, one of them stopped at a time: the speed of a machine changes by the minute."""
+def by_turns(
+    job: Job, order: tuple[int, int], server: Server | None, args: argparse.Namespace
+) -> dict[int, Figures]:
+    """Two engines on one frontier and two crawls, by turns."""
     with contextlib.ExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-scaling-")))
-        both = [stack.enter_context(Crawls(job, groups, root / str(groups))) for groups in order]
+        both = [
+            stack.enter_context(Crawls(job, groups, root / str(groups), server)) for groups in order
+        ]
+        for crawls in both:  # before any is started: an engine that stands still is replaced
+            crawls.prepare(args.queued // 10, urls=10)
+        for crawls in both:
+            crawls.start()
         for number in range(-args.warm, args.turns):
             if number == 0:  # all seeds are loaded
                 for crawls in both:
@@ -157,15 +68,17 @@ def engines(args: argparse.Namespace) -> None:
               size=args.size * 1000, site_pages=1000)  # fmt: skip
     sums = {1: Figures(), 2: Figures()}
     # Who was started first may be at a disadvantage.
-    for order in ((1, 2), (2, 1)) * (args.repeats or 1):
-        with runs.turn(args.lock):
-            found = by_turns(job, order, args)
-        for groups, figures in found.items():
-            sums[groups] += figures
-        print(f"  {_compared(found)}", flush=True)
-    print(f"two engines on one frontier / two crawls at once, in {2 * (args.repeats or 1)} runs of "
-          f"{args.turns} turns of {args.turn:g} s for each: {_compared(sums)} "
-          "(ratio wanted: at least 0.95)")  # fmt: skip
+    orders: list[tuple[int, int]] = [(1, 2), (2, 1)] * (args.repeats or 1)
+    with postgres.started(args.store == "postgres") as server:
+        for order in orders:
+            with runs.turn(args.lock):
+                found = by_turns(job, order, server, args)
+            for groups, figures in found.items():
+                sums[groups] += figures
+            print(f"  {_compared(found)}", flush=True)
+    print(f"two engines on one frontier / two crawls at once, {args.store}, {args.queued:,} URLs "
+          f"queued before, {len(orders)} runs of {args.turns} turns of {args.turn:g} s for each: "
+          f"{_compared(sums)} (ratio wanted: at least 0.95)")  # fmt: skip
 
 
 def _compared(found: dict[int, Figures]) -> str:
@@ -218,27 +131,6 @@ class Most:
 # -- known domains ----------------------------------------------------------------------------
 
 
-def ballast(database: Path, count: int) -> None:
-    """Domains that are known, have something queued, and are not due for years."""
-    db = sqlite3.connect(database)
-    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :count) "
-    values = {"count": count, "far": FAR_MS}
-    # Ids are hashes elsewhere: spread these in the same way.
-    spread = "(i * 6364136223846793005 + 1442695040888963407) & 0x7fffffffffffffff"
-    if count:
-        db.execute(
-            "INSERT OR IGNORE INTO domains (id, name, lease_owner, ready_at, polite_at, queued) "
-            + numbers + f"SELECT {spread}, 'b' || i || '.test', 0, :far, :far, 1 FROM n", values,
-        )  # fmt: skip
-        for table, rest in (("queue", "1, i, 'http://b' || i || '.test/', 0, 0, 0"),
-                            ("seen", "i, 1")):  # fmt: skip
-            db.execute(f"INSERT OR IGNORE INTO {table} {numbers} SELECT {spread}, {rest} FROM n",
-                       {"count": count})  # fmt: skip
-    db.commit()
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    db.close()
-
-
 def domains(args: argparse.Namespace) -> None:
     costs = []
     hosts = args.hosts or 1000
@@ -259,10 +151,9 @@ def resumed(job: Job, extra: int) -> tuple[float, int]:
         with SimWeb(job.world, root / "log", processes=job.servers) as web:
             (root / "seeds.txt").write_text("".join(runs.seeds_of(job, web)))
             words = runs.command(job, web, root, "sqlite")
-            subprocess.run([*words, "--max-pages", "1"], check=True, stdout=subprocess.DEVNULL)
+            burdened(words, root, extra, urls=1)
             before = int(runs.status(root, "sqlite")["pages"])  # type: ignore[call-overload]
-            ballast(root / "data" / "crawl.sqlite", extra)
-            words[words.index(str(root / "seeds.txt"))] = "--resume"
+            resumes(words, root)
             # With domains left that are never due, it does not end by itself.
             process = subprocess.Popen([*words, "--max-pages", str(job.pages)],
                                        stdout=subprocess.DEVNULL)  # fmt: skip
@@ -378,6 +269,10 @@ def main() -> None:
     parser.add_argument("--known", type=int, nargs="+", default=[1000, 1_000_000])
     parser.add_argument("--minutes", type=int, default=0)
     parser.add_argument("--minute", type=float, default=60.0, help=argparse.SUPPRESS)
+    parser.add_argument("--store", default="sqlite", choices=("sqlite", "postgres"),
+                        help="for 'engines'")  # fmt: skip
+    parser.add_argument("--queued", type=int, default=0,
+                        help="URLs known before, ten a domain (engines on SQLite)")  # fmt: skip
     parser.add_argument("--turns", type=int, default=16, help="of each kind, for 'engines'")
     parser.add_argument("--turn", type=float, default=3.0, help="seconds of each")
     parser.add_argument("--warm", type=int, default=8, help="turns before those that count")
@@ -391,6 +286,8 @@ def main() -> None:
         args.pages, args.hosts, args.in_flight, args.known = 60, 20, [20], [2000]
         args.minutes, args.minute, args.delay, args.repeats, args.size = 1, 3.0, 0.5, 1, 20
         args.turns, args.turn, args.warm = 2, 2.0, 0
+    if args.queued and args.store != "sqlite":
+        parser.error("--queued is for SQLite alone.")
     runs.raise_file_limit()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing stays behind, stopped
     print(f"load {os.getloadavg()[0]:.1f}; TLS verification: off (default)")
