@@ -113,6 +113,15 @@ def test_wanted_is_bounded_by_free_slots_and_what_is_ready() -> None:
     assert made.wanted(0.0, 0.0) == 1000
 
 
+def test_a_slow_store_is_asked_for_as_much_as_is_visited_until_it_answers() -> None:
+    made = scheduler(workers=10)
+    made.rate = 450.0
+    assert made.wanted(0.0, 2.3) >= 450 * (1.0 + 2.3)  # not 1,000, as from a quick one
+    made.rate = 1e9
+    assert made.wanted(0.0, 0.5) == 1500
+    assert made.wanted(0.0, 60.0) == 2000
+
+
 def test_stopping_gives_everything_back_but_what_is_visited() -> None:
     made = scheduler(lease(1), lease(2, 50.0), lease(3, urls=0))
     held = made.next(0.0)

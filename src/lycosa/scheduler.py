@@ -23,7 +23,8 @@ KEEP = 1.25  # domains held, as a multiple of rate x delay
 LIGHT = 1024  # bytes of an origin's rules that stay parsed between visits
 RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
 AHEAD = 2  # domains asked for, as a multiple of what the rate needs: answers may take longer
-LEASE_STEP = 1000  # domains asked for at once: engines that start together share what there is
+LEASE_STEP = 1000  # domains asked for in a second: engines that start together share what there is
+LEASE_STEPS = 2.0  # seconds' worth asked for at once: what is fetched waits for the store in memory
 HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
 
 
@@ -189,7 +190,8 @@ class Scheduler:
             return 0
         free = self.workers - self.visiting
         target = free + self.rate * AHEAD * (1.0 + lag)
-        return max(0, min(LEASE_STEP, round(target) - len(self._ready)))
+        most = LEASE_STEP * min(LEASE_STEPS, 1.0 + lag)
+        return max(0, min(round(most), round(target) - len(self._ready)))
 
     def starving(self, now: float) -> bool:
         """Whether a free slot has nothing to do."""
