@@ -113,7 +113,7 @@ def test_wanted_is_bounded_by_free_slots_and_what_is_ready() -> None:
     assert made.wanted(0.0, 0.0) == 1000
 
 
-def test_a_slow_store_is_asked_for_as_much_as_is_visited_until_it_answers() -> None:
+def test_a_slow_store_is_asked_for_what_is_visited_until_it_answers_up_to_a_limit() -> None:
     made = scheduler(workers=10)
     made.rate = 450.0
     assert made.wanted(0.0, 2.3) >= 450 * (1.0 + 2.3)  # not 1,000, as from a quick one

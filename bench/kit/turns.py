@@ -2,26 +2,24 @@
 
 The speed of a shared machine changes by the minute, so whole runs one after the other compare
 minutes, not programs. Owns starting, stopping and counting; judges nothing and prints nothing.
+To a crawl that was stopped in the middle of it, an exchange with its store seems to be slow.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import random
 import signal
-import sqlite3
 import subprocess
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kit import runs
+from kit.ballast import burdened, resumed
 from kit.postgres import Server
 from kit.runs import Job
 from lycosa.simweb.serve import SimWeb
-
-FAR_MS = 4_000_000_000_000  # a time that no run reaches
 
 
 @dataclass
@@ -77,9 +75,8 @@ class Crawls:
     def start(self) -> None:
         """They are started and stand still."""
         for words, home in zip(self._commands(), self._homes, strict=True):
-            if (home / "data").exists():
-                resumes(words, home)
-            self.processes.append(subprocess.Popen(words, stdout=subprocess.DEVNULL))
+            used = resumed(words, home) if (home / "data").exists() else words
+            self.processes.append(subprocess.Popen(used, stdout=subprocess.DEVNULL))
         self._signal(signal.SIGSTOP)
 
     def _commands(self) -> list[list[str]]:
@@ -127,46 +124,3 @@ class Crawls:
         for process in self.processes:
             process.wait()
         self.web.__exit__(None, None, None)
-
-
-# -- a frontier that is large before the run --------------------------------------------------
-
-
-def burdened(words: list[str], home: Path, domains: int, urls: int) -> None:
-    """Makes the crawl of a command, with a first page, and burdens its frontier."""
-    subprocess.run([*words, "--max-pages", "1"], check=True, stdout=subprocess.DEVNULL)
-    ballast(home / "data" / "crawl.sqlite", domains, urls)
-
-
-def resumes(words: list[str], home: Path) -> None:
-    """The command goes on with its crawl instead of making it."""
-    words[words.index(str(home / "seeds.txt"))] = "--resume"
-
-
-def ballast(database: Path, domains: int, urls: int) -> None:
-    """Domains that are known, have so many URLs queued each, and are not due for years."""
-    if domains <= 0:
-        return
-    # Ids are hashes elsewhere: these are spread in the same way. In their order all goes in fast.
-    draw = random.Random(1)
-    ids = sorted({draw.getrandbits(63) for _ in range(domains)})
-    with contextlib.closing(sqlite3.connect(database)) as db:
-        db.execute("PRAGMA cache_size = -500000")
-        db.execute("CREATE TEMP TABLE load (i INTEGER, id INTEGER PRIMARY KEY)")
-        db.executemany("INSERT INTO load VALUES (?, ?)", enumerate(ids))
-        db.execute("CREATE TEMP TABLE each (k INTEGER PRIMARY KEY)")
-        db.executemany("INSERT INTO each VALUES (?)", [(k,) for k in range(urls)])
-        db.execute(
-            "INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued) "
-            "SELECT id, 'b' || i || '.test', 0, ?1, ?1, ?2 FROM load ORDER BY id", (FAR_MS, urls),
-        )  # fmt: skip
-        db.execute(
-            "INSERT INTO queue SELECT id, 1, i * 1000 + k, "
-            "'http://b' || i || '.test/a/page/of/it/' || k, 0, 0, 0 "
-            "FROM load CROSS JOIN each ORDER BY id, k"
-        )
-        db.execute(
-            "INSERT INTO seen SELECT id, i * 1000 + k, 1 FROM load CROSS JOIN each ORDER BY id, k"
-        )
-        db.commit()
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

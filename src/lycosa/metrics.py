@@ -44,7 +44,7 @@ class Stats:
     domains: int = 0  # with something left to fetch, in the whole crawl
     cpu_share: float = 0.0  # of one core, 0 to 1; merged: of as many cores as engines
     rss_mb: float = 0.0
-    store_lag_s: float = 0.0  # since the oldest uncommitted page was fetched
+    store_lag_s: float = 0.0  # that the last exchange with the store took
     loop_max_ms: float = 0.0  # longest turn of the loop since the last report
     page_max_ms: float = 0.0  # longest that one response ever held the loop
     short_of_files: bool = False  # concurrency is lowered for want of open files

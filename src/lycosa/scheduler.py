@@ -23,8 +23,10 @@ KEEP = 1.25  # domains held, as a multiple of rate x delay
 LIGHT = 1024  # bytes of an origin's rules that stay parsed between visits
 RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
 AHEAD = 2  # domains asked for, as a multiple of what the rate needs: answers may take longer
-LEASE_STEP = 1000  # domains asked for in a second: engines that start together share what there is
-LEASE_STEPS = 2.0  # seconds' worth asked for at once: what is fetched waits for the store in memory
+# Domains asked for at once, for each second until the next answer: engines that start together
+# share what there is. And at most: what is fetched meanwhile waits for the store in memory.
+LEASE_STEP = 1000
+LEASE_MOST = 2000
 HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
 
 
@@ -190,8 +192,8 @@ class Scheduler:
             return 0
         free = self.workers - self.visiting
         target = free + self.rate * AHEAD * (1.0 + lag)
-        most = LEASE_STEP * min(LEASE_STEPS, 1.0 + lag)
-        return max(0, min(round(most), round(target) - len(self._ready)))
+        most = min(LEASE_MOST, round(LEASE_STEP * (1.0 + lag)))
+        return max(0, min(most, round(target) - len(self._ready)))
 
     def starving(self, now: float) -> bool:
         """Whether a free slot has nothing to do."""

@@ -14,6 +14,7 @@ from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.frontier.postgres_db import int8s, texts
 from lycosa.frontier.postgres_store import SQL
 from lycosa.frontier.states import WAITING
+from lycosa.scheduler import LEASE_MOST
 from net.postgres import in_schema
 
 DOMAINS = 20_000
@@ -73,9 +74,9 @@ HOT: dict[str, dict[str, Any]] = {
     "fence": {"now": 1, "lease": 1, "owner": 3},
     "last_batch": {"owner": 3},
     "any_ready": {"now": None},
-    "lease": {"owner": 20, "now": 10**12, "limit": 1000, "budget": 1 << 25},
-    "origins_of": {"ids": ids()},
-    "next_urls": {"ids": ids(), "waiting": WAITING, "due": WAITING + 5, "limit": 8},
+    "lease": {"owner": 20, "now": 10**12, "limit": LEASE_MOST, "budget": 1 << 25},
+    "origins_of": {"ids": ids(count=LEASE_MOST)},
+    "next_urls": {"ids": ids(count=LEASE_MOST), "waiting": WAITING, "due": WAITING + 5, "limit": 8},
     "settled": {name: value for name, value in keys().items() if name != "orders"},
     "seen_orders": {name: value for name, value in keys().items() if name != "orders"},
     "queue_delete": keys(),
@@ -150,16 +151,17 @@ def test_hot_queries_sort_nothing(filled: PostgresFrontier, name: str) -> None:
 def test_a_lease_sorts_only_what_it_takes(filled: PostgresFrontier) -> None:
     text = plan(filled, "lease", analyze=True)
     sorted_rows = [int(n) for n in re.findall(r"Sort .*?actual .*?rows=(\d+)", text)]
-    assert all(rows <= 1000 for rows in sorted_rows), text
-    assert re.search(r"Index Scan using domains_by_lease on domains .*rows=1000", text), text
+    assert all(rows <= LEASE_MOST for rows in sorted_rows), text
+    taken = rf"Index Scan using domains_by_lease on domains .*rows={LEASE_MOST}\b"
+    assert re.search(taken, text), text
 
 
 @pytest.mark.parametrize(
     ("name", "limit"),
     [
-        ("lease", 30_000),
+        ("lease", 60_000),
         ("known", 4_000),
-        ("next_urls", 8_000),
+        ("next_urls", 32_000),
         ("queue_delete", 8_000),
         ("release", 20_000),
     ],
