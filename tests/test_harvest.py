@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections import deque
 
 import orjson
@@ -94,12 +95,57 @@ def test_noindex_keeps_no_text_but_follows() -> None:
         ("X-Robots-Tag: nofollow", "ok", 0),
         ("X-Robots-Tag: otherbot: noindex", "ok", 1),
         ("X-Robots-Tag: lycosa: noindex", "noindex", 1),
+        # The agent goes for the whole field value.
+        ("X-Robots-Tag: otherbot: noindex, nofollow", "ok", 1),
+        ("X-Robots-Tag: otherbot: max-snippet:-1, noindex, nofollow", "ok", 1),
+        ("X-Robots-Tag: OtherBot : nofollow,noindex,none", "ok", 1),
+        ("x-robots-tag: 360Spider: all, none", "ok", 1),
+        ("X-Robots-Tag: lycosa: nofollow, noindex", "noindex", 0),
+        ("X-ROBOTS-TAG: LYCOSA/1.0: NoIndex, NoFollow", "noindex", 0),
+        ("X-Robots-Tag: *: noindex, nofollow", "noindex", 0),
+        ("X-Robots-Tag: robots: nofollow", "ok", 0),
+        ("X-Robots-Tag: lycosa-images: none", "ok", 1),
+        # Several agents in one value, as proxies join fields.
+        ("X-Robots-Tag: otherbot: noindex, lycosa: nofollow", "ok", 0),
+        ("X-Robots-Tag: lycosa: noindex, otherbot: nofollow", "noindex", 1),
+        ("X-Robots-Tag: noindex, otherbot: nofollow", "noindex", 1),
+        ("X-Robots-Tag: otherbot: lycosa: noindex, nofollow", "noindex", 0),
+        ("X-Robots-Tag: otherbot: a, thirdbot: b, noindex", "ok", 1),
+        # Several fields: each begins anew.
+        ("X-Robots-Tag: otherbot: noindex\r\nX-Robots-Tag: nofollow", "ok", 0),
+        ("X-Robots-Tag: noindex\r\nX-Robots-Tag: otherbot: nofollow", "noindex", 1),
+        ("X-Robots-Tag: a: none\r\nX-Robots-Tag: lycosa: noindex, nofollow", "noindex", 0),
+        # Colons that name no agent.
+        ("X-Robots-Tag: unavailable_after: 25 Jun 2010 15:00:00 PST, noindex", "noindex", 1),
+        ("X-Robots-Tag: unavailable_after: Friday, 25-Jun-10 15:00:00 GMT, none", "noindex", 0),
+        ("X-Robots-Tag: unavailable_after: 25 Jun 2010, 15:00:00, nofollow", "ok", 0),
+        ("X-Robots-Tag: unavailable-after: 2010-06-25T15:00:00Z, nofollow", "ok", 0),
+        ("X-Robots-Tag: max-snippet:-1, max-image-preview: large, noindex", "noindex", 1),
+        ("X-Robots-Tag: max-video-preview:-1,nofollow", "ok", 0),
+        ("X-Robots-Tag: lycosa: max-snippet:-1, noindex", "noindex", 1),
+        ("X-Robots-Tag: otherbot: unavailable_after: 25 Jun 2010 15:00:00 PST, none", "ok", 1),
+        # Odd ones.
+        ("X-Robots-Tag: noindex nofollow", "noindex", 0),
+        ("X-Robots-Tag: noindex; nofollow", "noindex", 0),
+        ("X-Robots-Tag: :noindex", "noindex", 1),
+        ("X-Robots-Tag: , ,noindex,", "noindex", 1),
+        ("X-Robots-Tag: indexifembedded, noindexes", "ok", 1),
+        ("X-Robots-Tag:", "ok", 1),
     ],
 )
 def test_x_robots_tag(header: str, outcome: str, links: int) -> None:
     bench = Bench()
     bench.page(b"<a href=/x>x</a>", f"{HTML}\r\n{header}")
     assert (bench.batch.pages[0].outcome, len(bench.urls)) == (outcome, links)
+
+
+@pytest.mark.parametrize("piece", ["a:", ":", "a:,", ",", "lycosa: ", "max-a:b,", "1:"])
+def test_a_long_x_robots_tag_costs_little(piece: str) -> None:
+    from lycosa.robotstag import wishes
+
+    begin = time.process_time()
+    wishes([piece * (100_000 // len(piece)) + " noindex"] * 3)
+    assert time.process_time() - begin < 0.5
 
 
 def test_what_is_not_text_is_recorded_as_such() -> None:

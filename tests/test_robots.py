@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lycosa.robots import ALLOW_ALL, DISALLOW_ALL, MAX_BYTES, MAX_RULES, Rules, parse
+from lycosa.robots import ALLOW_ALL, DISALLOW_ALL, MAX_BYTES, MAX_DELAY, MAX_RULES, Rules, parse
 
 
 def allowed(text: str | bytes, target: str, agent: str = "lycosa") -> bool:
@@ -333,10 +333,19 @@ def test_only_the_first_500_kib_count(line: bytes) -> None:
         ("10 # slow", 10.0),
         ("100000", 100000.0),
         ("-1", None),
+        ("-0.5", None),
         ("nan", None),
-        ("inf", None),
-        ("9" * 400, None),
+        ("-inf", None),
         ("", None),
+        ("99999999999", MAX_DELAY),
+        ("1e9", MAX_DELAY),
+        ("1E+99999999999", MAX_DELAY),
+        ("2e3", 2000.0),
+        ("1e-3", 0.001),
+        ("inf", MAX_DELAY),
+        ("Infinity", MAX_DELAY),
+        ("9" * 400, MAX_DELAY),
+        ("9" * 100_000, MAX_DELAY),
         ("soon", None),
     ],
 )
@@ -345,10 +354,82 @@ def test_crawl_delay(value: str, seconds: float | None) -> None:
     assert rules.crawl_delay == seconds == Rules.load(rules.dump()).crawl_delay
 
 
-def test_a_group_of_a_crawl_delay_alone_ends_before_the_next() -> None:
-    text = b"user-agent: *\ncrawl-delay: 5\n\nuser-agent: badbot\ndisallow: /\n"
-    assert parse(text).allows("/")
-    assert not parse(text, "badbot").allows("/")
+OTHER_LINES = [
+    "Crawl-delay: 5",
+    "crawl-delay: soon",
+    "Crawl-delay: 5\nCrawl-delay: 7",
+    "Crawl-delay: 5\n\nSitemap: https://a.org/s\n# a remark",
+    "Sitemap: https://a.org/s",
+    "site-map: https://a.org/s",
+    "Host: a.org",
+    "Clean-param: ref /a",
+    "Request-rate: 1/5",
+    "Visit-time: 0600-0845",
+    "Noindex: /a",
+    "Cache-delay: 5",
+    "unknown",
+    "unknown: x: y",
+    "# a remark",
+    "",
+    " \t ",
+]
+
+
+@pytest.mark.parametrize("line", OTHER_LINES)
+@pytest.mark.parametrize("us", ["lycosa", "LYCOSA/1.0", "*"])
+def test_only_rules_end_the_list_of_agents(line: str, us: str) -> None:
+    """RFC 9309, 2.2.1 and 2.2.4, and Google's parser: other records don't split a group."""
+    first = f"user-agent: {us}\n{line}\nuser-agent: b\ndisallow: /x\nuser-agent: c\nallow: /"
+    assert not allowed(first, "/x"), "we come before the line"
+    second = f"user-agent: other\n{line}\nuser-agent: {us}\ndisallow: /x\n{line}\nallow: /x/y"
+    assert not allowed(second, "/x") and allowed(second, "/x/y"), "and behind it"
+    assert not allowed(second, "/x", "other"), "the other one shares the group"
+    ended = f"user-agent: {us}\ndisallow: /x\n{line}\nuser-agent: other\ndisallow: /"
+    assert not allowed(ended, "/x") and allowed(ended, "/y"), "a rule has ended the list"
+
+
+@pytest.mark.parametrize("line", OTHER_LINES)
+def test_merged_groups_keep_all_their_rules(line: str) -> None:
+    text = f"""
+user-agent: lycosa
+{line}
+user-agent: a
+disallow: /a
+user-agent: *
+{line}
+disallow: /
+user-agent: b
+{line}
+user-agent: lycosa
+{line}
+disallow: /b
+"""
+    verdicts = [allowed(text, target) for target in ("/a", "/b", "/c")]
+    assert verdicts == [False, False, True], "both groups that name us, and no other"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("user-agent: lycosa\ncrawl-delay: 5\nuser-agent: a\ndisallow: /x", 5.0),
+        ("user-agent: a\ncrawl-delay: 5\nuser-agent: lycosa\ndisallow: /x", 5.0),
+        ("user-agent: a\ncrawl-delay: 5\nuser-agent: *\ncrawl-delay: 3\ndisallow: /x", 5.0),
+        ("user-agent: a\ncrawl-delay: 5\ndisallow: /y\nuser-agent: *\ndisallow: /x", None),
+        ("user-agent: a\ndisallow: /y\ncrawl-delay: 5\nuser-agent: *\ndisallow: /x", None),
+        ("user-agent: *\ncrawl-delay: 9\nuser-agent: lycosa\nuser-agent: a\ndisallow: /x", 9.0),
+        ("user-agent: *\ndisallow: /\ncrawl-delay: 9\nuser-agent: lycosa\ndisallow: /x", None),
+    ],
+)
+def test_a_crawl_delay_goes_for_its_whole_group(text: str, seconds: float | None) -> None:
+    assert parse(text.encode()).crawl_delay == seconds
+    assert not allowed(text, "/x")
+
+
+def test_many_delays_of_others_do_not_hide_ours() -> None:
+    others = "".join(f"user-agent: b{n}\ncrawl-delay: {n}\ndisallow: /\n" for n in range(3000))
+    assert (
+        parse((others + "user-agent: lycosa\ncrawl-delay: 5\nallow: /").encode()).crawl_delay == 5
+    )
 
 
 def test_crawl_delay_is_that_of_our_group() -> None:
@@ -425,7 +506,7 @@ def reference(lines: list[tuple[str, str]], target: str) -> bool:
             if not groups or groups[-1][1]:
                 groups.append(([], []))
             groups[-1][0].append(value.partition("/")[0].strip().lower())
-        elif groups:
+        elif groups and key in ("allow", "disallow"):
             groups[-1][1].append((key, value))
     name = "lycosa" if any("lycosa" in names for names, _ in groups) else "*"
     best = (0, True)
@@ -453,6 +534,7 @@ PATTERNS = st.lists(
 LINES = st.one_of(
     st.tuples(st.sampled_from(["allow", "disallow"]), PATTERNS),
     st.tuples(st.just("user-agent"), st.sampled_from(["*", "lycosa", "Lycosa/2", "other"])),
+    st.tuples(st.sampled_from(["crawl-delay", "sitemap", "host"]), st.sampled_from(["3", "x"])),
 )
 
 
@@ -513,6 +595,9 @@ HOSTILE = {
     "agents": lambda n: b"user-agent:%d" % n,
     "sitemaps": lambda n: b"sitemap:http://%d:x/" % n,
     "spaces": lambda n: b"allow" + b" " * 5000 + b"x y",
+    "delays": lambda n: b"crawl-delay:%d" % n,
+    "agents with delays": lambda n: b"user-agent:%d\ncrawl-delay:%d" % (n, n),
+    "long delays": lambda n: b"crawl-delay:" + b"9" * 5000,
 }
 
 

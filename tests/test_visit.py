@@ -172,6 +172,41 @@ def test_crawl_delay_is_learnt() -> None:
     assert result.learnt_delay == domain.delay == 600
 
 
+@pytest.mark.parametrize("value", ["99999999999", "1e9", "inf", "86401", "9" * 500])
+def test_a_crawl_delay_above_a_day_is_an_outcome(value: str) -> None:
+    """A crawl would not end before 2058: like a Retry-After above a day, it purges the origin."""
+    domain = held("https://a.test/", "https://a.test/2", "https://www.a.test/")
+    web = {
+        "https://a.test/robots.txt": (200, "", f"User-agent: *\nCrawl-delay: {value}".encode()),
+        "https://www.a.test/": PAGE,
+    }
+    asked, result = run(domain, web)
+    assert asked == ["https://a.test/robots.txt"]
+    failed = [(url.url, reason) for url, reason, _ in result.failed]
+    assert failed == [("https://a.test/", "crawl-delay-too-long")]
+    assert result.purges == [("https://a.test", "crawl-delay-too-long")]
+    assert [url.url for url in domain.run] == ["https://www.a.test/"], "the store fails the others"
+    assert (result.learnt_delay, domain.delay) == (0.0, 70.0)
+    record = result.origins["https://a.test"]
+    assert (record.reason, record.failures) == ("crawl-delay-too-long", 0)
+    # Its neighbour is visited as ever, and what arrives for it fails without a request.
+    later = held("https://a.test/3", "https://www.a.test/")
+    later.origins["https://a.test"] = KnownOrigin(record)
+    asked, result = run(later, web)
+    assert asked == ["https://www.a.test/robots.txt", "https://www.a.test/"]
+    assert [reason for _, reason, _ in result.failed] == ["crawl-delay-too-long"]
+
+
+@pytest.mark.parametrize("value", ["86400", "86399.5", "-99999999999", "nan", "-inf", "1e-9"])
+def test_a_crawl_delay_up_to_a_day_is_kept(value: str) -> None:
+    domain = held("https://a.test/")
+    robots_txt = f"User-agent: *\nCrawl-delay: {value}".encode()
+    web = {"https://a.test/robots.txt": (200, "", robots_txt), "https://a.test/": PAGE}
+    _, result = run(domain, web)
+    assert result.page is not None and not result.purges
+    assert 70 <= domain.delay <= 86_400
+
+
 def test_robots_redirects_are_followed_in_and_out_of_the_domain() -> None:
     domain = held("https://a.test/")
     web = {

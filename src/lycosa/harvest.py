@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import sitemaps
+from lycosa import robotstag, sitemaps
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
 from lycosa.decode import decode
@@ -197,8 +197,9 @@ class Harvest:
         parsed = parse(
             body, response.header(b"content-type"), obey_nofollow=self.rules.obey_nofollow
         )
-        for header in response.headers(b"x-robots-tag"):
-            _obey_header(parsed, header)
+        noindex, nofollow = robotstag.wishes(response.headers(b"x-robots-tag"))
+        parsed.noindex |= noindex
+        parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]
         if parsed.noindex:
             row.outcome = "noindex"
@@ -312,17 +313,6 @@ class Harvest:
 
 def _row(held: Held, url: QueuedUrl, now_ms: int, status: int, outcome: str) -> PageRow:
     return PageRow(held.id, url.fp, url.url, url.order, url.depth, now_ms, status, outcome)
-
-
-def _obey_header(parsed: Parsed, header: str) -> None:
-    """X-Robots-Tag says what <meta name=robots> says; a rule for another agent is not for us."""
-    for part in header.lower().split(","):
-        agent, colon, rule = part.rpartition(":")
-        if colon and agent.strip() != "lycosa":
-            continue
-        rule = rule.strip()
-        parsed.noindex |= rule in ("noindex", "none")
-        parsed.nofollow |= rule in ("nofollow", "none")
 
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:

@@ -25,6 +25,14 @@ class Pause:
     whole_domain: bool = False  # give up on all that is queued of the domain
 
 
+TOO_SLOW = "crawl-delay-too-long"  # outcome of what is queued where a visit a day is too much
+
+
+def too_slow(crawl_delay: float | None) -> bool:
+    """Whether a robots.txt asks for more than a day between visits: a crawl would never end."""
+    return crawl_delay is not None and crawl_delay > DAY
+
+
 def domain_delay(base: float, crawl_delay: float | None) -> float:
     """The delay of a domain: the crawl's, or a longer one that its robots.txt asks for."""
     return max(base, crawl_delay or 0.0)

@@ -11,7 +11,6 @@ the tree and the work of one match are limited. Beyond the limits more is forbid
 
 from __future__ import annotations
 
-import math
 import re
 import zlib
 from bisect import bisect_right
@@ -51,7 +50,10 @@ _AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = b"uadcs"
 _RULES = (_DISALLOW, _ALLOW)
 
 _token = re.compile(rb"[A-Za-z_-]+").match
-_number = re.compile(rb"[0-9]*\.?[0-9]+").match
+# At most 300 digits each: a number of 500 KiB need not be read to its end to be too large.
+_number = re.compile(
+    rb"\+?(?:[0-9]{0,300}\.?[0-9]{1,300}(?:e[+-]?[0-9]{1,300}\b)?|inf(?:inity)?\b)", re.IGNORECASE
+).match
 
 
 def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
@@ -62,7 +64,7 @@ def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
     sitemaps: list[bytes] = []
     named = mine = common = False  # a group has our name; the current group is ours, is for '*'
     in_agents = False  # the last line that counts was a User-agent
-    delay_lines = 0
+    wait = _Delay()  # what the current group asks for
     product = _product(agent.encode())
     for key, value in _lines(_readable(body)):
         kind = key[0] | 0x20
@@ -76,18 +78,18 @@ def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
         elif kind == _AGENT:
             if not in_agents:
                 in_agents, mine, common = True, False, False
+                wait.begin()
             mine = mine or (product != b"" and _product(value) == product)
             common = common or (value[:1] == b"*" and not value[1:2].strip())
             named = named or mine
+            wait.note(delays, mine, common)
         elif kind == _SITEMAP:
             sitemaps.append(value)
-        else:
-            # Not a rule of the RFC, but to those who write it, it is one: it ends the list of
-            # agents, or the 'Disallow: /' of the next group would be taken for ours.
-            in_agents = False
-            if (mine or common) and delay_lines < _DELAY_LINES:
-                delay_lines += 1
-                _note_delay(delays, mine, common, value)
+        elif in_agents or mine or common:
+            # No rule of the RFC: it does not end the list of agents (2.2.1, 2.2.4), and goes for
+            # the whole group, those whose names follow included.
+            wait.values.append(value)
+            wait.note(delays, mine, common)
     lines = ours if named else everyone
     rules = _normal_rules(lines) if len(lines) <= MAX_RULES else DISALLOW_ALL._rules
     return Rules(rules, delays.get(named), _absolute(sitemaps))
@@ -122,15 +124,41 @@ def _product(value: bytes) -> bytes:
 MAX_DELAY = 1e9  # seconds: three decades are as good as for ever, and fit into a database
 
 
-def _note_delay(delays: dict[bool, float], mine: bool, common: bool, value: bytes) -> None:
-    """Keeps the longest Crawl-delay of the groups that could be ours."""
+class _Delay:
+    """The longest Crawl-delay of a group, read when the group turns out to be ours."""
+
+    __slots__ = ("_left", "_seconds", "values")
+
+    def __init__(self) -> None:
+        self.values: list[bytes] = []  # not read yet
+        self._seconds: float | None = None
+        self._left = _DELAY_LINES
+
+    def begin(self) -> None:
+        """Another group."""
+        self.values.clear()
+        self._seconds = None
+
+    def note(self, delays: dict[bool, float], mine: bool, common: bool) -> None:
+        """Keep it among the `delays` of the groups that could be ours, if it is the longest."""
+        if not (mine or common):
+            return
+        for value in self.values[: self._left]:
+            self._left -= 1
+            seconds = _seconds(value)
+            if seconds is not None:
+                self._seconds = max(seconds, self._seconds or 0.0)
+        self.values.clear()
+        if self._seconds is not None:
+            for named, concerned in ((True, mine), (False, common)):
+                if concerned:
+                    delays[named] = max(self._seconds, delays.get(named, 0.0))
+
+
+def _seconds(value: bytes) -> float | None:
+    """A Crawl-delay as people write it, also as 1e9 or inf; None: no number, or a negative one."""
     number = _number(value)
-    seconds = float(number[0]) if number else math.inf
-    if math.isfinite(seconds):
-        seconds = min(seconds, MAX_DELAY)
-        for named, concerned in ((True, mine), (False, common)):
-            if concerned:
-                delays[named] = max(seconds, delays.get(named, 0.0))
+    return min(float(number[0]), MAX_DELAY) if number else None
 
 
 def _absolute(sitemaps: list[bytes]) -> tuple[str, ...]:

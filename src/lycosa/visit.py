@@ -315,6 +315,8 @@ class Visit:
         elsewhere = asked.origin != parts.origin and asked.target == "/robots.txt"
         if elsewhere and not response.request.shared and response.status < 300:
             self._learn(asked.origin, rules, response)  # it redirected to a neighbour's
+        if politeness.too_slow(rules.crawl_delay):
+            return None, politeness.TOO_SLOW
         return rules, ""
 
     def _fresh(self, origin: Origin) -> bool:
@@ -343,6 +345,9 @@ class Visit:
         record = Origin(origin, fetched_ms, response.status, rules.dump())
         self.held.origins[origin] = KnownOrigin(record, rules)
         self.result.origins[origin] = record
+        if politeness.too_slow(rules.crawl_delay):
+            self._give_up_origin(record, politeness.TOO_SLOW)
+            return
         delay = politeness.domain_delay(self.rules.delay, rules.crawl_delay)
         if delay > self.held.delay:
             self.held.delay = self.result.learnt_delay = delay
@@ -360,16 +365,20 @@ class Visit:
         asked = politeness.retry_after(response.header(b"retry-after"), self.now_ms)
         record.failures += 1
         if wait is None:
-            record.reason = retry.origin_outcome(response.failure)
-            record.retry_ms = self.now_ms + round(retry.DEAD_FOR * 1000)
-            record.failures = 0
-            self.result.purges.append((origin, record.reason))
-            self._forget_run(origin)
+            self._give_up_origin(record, retry.origin_outcome(response.failure))
         else:
             wait = max(wait, min(asked or 0.0, politeness.DAY))
             record.reason = ""
             record.retry_ms = self.now_ms + round(wait * 1000)
         self.result.origins[origin] = record
+
+    def _give_up_origin(self, record: Origin, reason: str) -> None:
+        """All that is queued of an origin fails, and for a day what arrives."""
+        record.reason = reason
+        record.retry_ms = self.now_ms + round(retry.DEAD_FOR * 1000)
+        record.failures = 0
+        self.result.purges.append((record.origin, reason))
+        self._forget_run(record.origin)
 
     def _forget_run(self, origin: str) -> None:
         """The store fails what is queued of an origin: the run must not fail it again."""

@@ -73,6 +73,23 @@ def test_status_shows_counts_and_living_engines() -> None:
     assert "engine 2" not in text
 
 
+def test_status_names_those_who_wait_longest() -> None:
+    from lycosa.commands.look import long_waits
+
+    stored = {SETTINGS_KEY: json.dumps(CrawlSettings(email="tests@lycosa.example").to_json())}
+    waits = [
+        {"domain": "slow.test", "seconds": 80_000.0, "delay": 86_400.0, "failures": 0},
+        {"domain": "busy.test", "seconds": 600.0, "delay": 0.0, "failures": 2},
+        {"domain": "dead.test", "seconds": 280.0, "delay": 0.0, "failures": 0},
+        {"domain": "usual.test", "seconds": 69.0, "delay": 0.0, "failures": 0},
+    ]
+    found = {**STATUS, "waits": long_waits(waits, stored)}
+    assert (
+        "waiting  slow.test 22:13 h (Crawl-delay 1 d 0 h), busy.test 10:00 min (overloaded),"
+        " dead.test 4:40 min (after a failure)"
+    ) in status_lines(found, NOW)
+
+
 def test_a_page_as_a_line_a_record_and_json() -> None:
     row = PageRow(
         domain_id=5,

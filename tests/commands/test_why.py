@@ -92,6 +92,18 @@ def test_its_domain(changes: dict[str, Any], words: str) -> None:
     assert words in told(queue=QUEUE, domain_row={**DOMAIN, **changes})
 
 
+def test_a_delay_of_its_own_is_told() -> None:
+    row = {**DOMAIN, "ready_at": NOW + 80_000_000, "delay_ms": 86_400_000}
+    text = told(queue=QUEUE, domain_row=row)
+    assert "(22:13 h)" in text
+    assert "its robots.txt asks for 1 d 0 h between visits (Crawl-delay)" in text
+
+
+def test_a_crawl_delay_above_a_day_is_explained() -> None:
+    text = told(page=page(outcome="crawl-delay-too-long", status=0), origin=ORIGIN)
+    assert "robots.txt asks for more than 24 hours between visits (Crawl-delay)" in text
+
+
 def test_robots() -> None:
     assert "robots.txt   not asked for yet" in told(queue=QUEUE)
     assert "robots.txt   allows it (obtained" in told(queue=QUEUE, origin=ORIGIN)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.frontier import StoreRules
+from lycosa.config import SETTINGS_KEY
+from lycosa.frontier import Reader, StoreRules, open_reader
 from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.frontier.sqlite import SqliteFrontier
 from net.postgres import postgres_server, postgres_url  # noqa: F401
@@ -70,3 +71,15 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     yield Bench(clock, rules, connect, connect(rules))
     for store in opened:
         store.close()
+
+
+@pytest.fixture
+def reader(bench: Bench, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reader]:
+    """The same store as a person sees it."""
+    bench.frontier.put_settings({SETTINGS_KEY: "{}"})
+    if isinstance(bench.frontier, SqliteFrontier):
+        made = open_reader(tmp_path)
+    else:
+        made = open_reader(tmp_path, request.getfixturevalue("postgres_url"))
+    yield made
+    made.close()

@@ -7,7 +7,7 @@ from conftest import Bench
 from helpers import batch, link, names, page, release
 
 from lycosa.errors import Fenced
-from lycosa.frontier import Deferral, Purge
+from lycosa.frontier import Deferral, Purge, Reader
 from lycosa.records import Flag, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id, fingerprint
 
@@ -47,6 +47,27 @@ def test_seeds_come_in_their_order_and_before_domains_found_by_links(bench: Benc
     bench.frontier.add([link(f"https://s{i}.test/", flags=2) for i in range(5)], rank=0)
     leases = bench.frontier.lease(engine(bench), 10)
     assert names(leases) == ["s0.test", "s1.test", "s2.test", "s3.test", "s4.test", "found.test"]
+
+
+def test_the_status_names_the_domains_that_wait_longest(bench: Bench, reader: Reader) -> None:
+    hosts = [f"w{n}.test" for n in range(8)]
+    seed(bench, *(f"https://{host}/{n}" for host in hosts for n in range(2)))
+    owner, now = engine(bench), reader.status()["now_ms"]
+    leases = bench.frontier.lease(owner, 10)
+    waits = {lease.name: 1000 * (n + 1) for n, lease in enumerate(leases)}  # seconds
+    bench.frontier.commit(
+        owner,
+        batch(
+            1,
+            delays=[(leases[7].domain_id, 86_400_000)],
+            released=[release(each, now + waits[each.name] * 1000) for each in leases],
+        ),
+    )
+    told = reader.status()["waits"]
+    longest = sorted(waits, key=lambda name: -waits[name])[:5]
+    assert [each["domain"] for each in told] == longest
+    assert all(abs(each["seconds"] - waits[each["domain"]]) < 60 for each in told)
+    assert [each["delay"] for each in told] == [86_400.0, 0, 0, 0, 0]
 
 
 def test_a_released_domain_is_not_leased_before_its_time(bench: Bench) -> None:

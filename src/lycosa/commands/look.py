@@ -56,6 +56,7 @@ def status(values: Values, _: list[str]) -> int:
         for engine in found["engines"]:
             engine["alive"] = False  # whatever its lease says: the directory is free
     found["limit"] = limit_of(found, stored) if found["running"] else ""
+    found["waits"] = long_waits(found["waits"], stored)
     if values["json"]:
         print_json(found)
     else:
@@ -103,9 +104,28 @@ def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
         f"outcomes {kinds(found['outcomes']) or '-'}",
         f"dropped  {kinds(found['drops']) or '-'}",
     ]
+    if found.get("waits"):
+        lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     return lines + [_engine_line(each, now_ms) for each in alive]
+
+
+def long_waits(waits: list[dict[str, Any]], stored: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The domains that wait for longer than every domain does after a visit."""
+    from lycosa.config import stored_settings
+
+    settings = stored_settings(stored)
+    return [each for each in waits if settings is None or each["seconds"] > settings.delay]
+
+
+def _wait(each: dict[str, Any]) -> str:
+    reasons = [
+        f"Crawl-delay {duration(each['delay'])}" if each["delay"] else "",
+        "overloaded" if each["failures"] else "",
+    ]
+    named = ", ".join(filter(None, reasons)) or "after a failure"
+    return f"{each['domain']} {duration(each['seconds'])} ({named})"
 
 
 def is_alive(engine: dict[str, Any], now_ms: int) -> bool:

@@ -29,6 +29,7 @@ _MEANING = {
     "robots-unreachable": "robots.txt of its origin could not be obtained, so nothing was fetched",
     "poison": "it ended two engines while it was parsed",
     "retry-after-too-long": "the site asked to come back in more than 24 hours",
+    "crawl-delay-too-long": "robots.txt asks for more than 24 hours between visits (Crawl-delay)",
     "overloaded": "the site said again and again that it is overloaded",
     "dns-nxdomain": "its host name does not exist",
     "dns": "its host name could not be looked up",
@@ -217,6 +218,9 @@ def _surroundings(facts: Facts) -> list[str]:
     else:
         state = "ready, waits for an engine"
     lines = [f"its domain   {state}; {counts}"]
+    if row.get("delay_ms"):
+        asked = duration(row["delay_ms"] / 1000)
+        lines.append(f"             its robots.txt asks for {asked} between visits (Crawl-delay)")
     if row.get("failures"):
         lines.append(f"             said {row['failures']} times in a row that it is overloaded")
     return lines

@@ -14,7 +14,15 @@ from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
 from lycosa.frontier.postgres_db import check_version, connect, mapped, parsed, place
-from lycosa.frontier.readers import ACTIVE_LIMIT, COUNT_LIMIT, engine_values, page_row, summed
+from lycosa.frontier.readers import (
+    ACTIVE_LIMIT,
+    COUNT_LIMIT,
+    WAITS,
+    engine_values,
+    page_row,
+    summed,
+    waits,
+)
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
@@ -65,6 +73,7 @@ class PostgresReader:
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
             "active": self._value("active_count", limit=ACTIVE_LIMIT),
+            "waits": waits(self._rows("longest_waits", now=now, limit=WAITS), now),
             "now_ms": now,
         }
 

@@ -12,6 +12,7 @@ from lycosa.records import PageRow
 Engine = dict[str, Any]
 
 COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
+WAITS = 5  # domains named that wait for longest
 ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
 
 
@@ -32,6 +33,19 @@ def summed(engines: list[Engine], settings: Mapping[str, Any]) -> dict[str, Any]
         "stop_requested": settings.get("stop") == "1",
         "engines": [each for each in engines if each["id"]],
     }
+
+
+def waits(rows: list[dict[str, Any]], now_ms: int) -> list[dict[str, Any]]:
+    """Domains that are left alone, for how many seconds, and what is known of the reason."""
+    return [
+        {
+            "domain": row["name"],
+            "seconds": (row["ready_at"] - now_ms) / 1000,
+            "delay": row["delay_ms"] / 1000,  # of its own, 0: the crawl's
+            "failures": row["failures"],  # times that it said it is busy
+        }
+        for row in rows
+    ]
 
 
 def engine_values(row: dict[str, Any]) -> Engine:

@@ -12,7 +12,15 @@ from typing import Any
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
-from lycosa.frontier.readers import ACTIVE_LIMIT, COUNT_LIMIT, engine_values, page_row, summed
+from lycosa.frontier.readers import (
+    ACTIVE_LIMIT,
+    COUNT_LIMIT,
+    WAITS,
+    engine_values,
+    page_row,
+    summed,
+    waits,
+)
 from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, errors_mapped, mapped
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
@@ -45,12 +53,14 @@ class SqliteReader:
     def status(self) -> dict[str, Any]:
         settings = self.settings()
         engines = [engine_values(dict(row)) for row in self._rows("crawlers")]
+        now = wall_now()
         return {
             **summed(engines, settings),
             "leased": self._value("held_count"),
-            "ready": self._value("ready_count", (wall_now(), COUNT_LIMIT)),
+            "ready": self._value("ready_count", (now, COUNT_LIMIT)),
             "active": self._value("active_count", (ACTIVE_LIMIT,)),
-            "now_ms": wall_now(),
+            "waits": waits([dict(row) for row in self._rows("longest_waits", (now, WAITS))], now),
+            "now_ms": now,
         }
 
     def pages(

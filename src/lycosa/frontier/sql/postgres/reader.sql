@@ -20,6 +20,10 @@ SELECT count(*) FROM domains WHERE lease_owner > 0;
 SELECT count(*) FROM (
     SELECT 1 FROM domains WHERE lease_owner = 0 AND ready_at <= %(now)s LIMIT %(limit)s) AS counted;
 
+-- longest_waits: the domains with something queued that are left alone for longest
+SELECT name, ready_at, delay_ms, failures FROM domains
+WHERE lease_owner = 0 AND ready_at > %(now)s ORDER BY ready_at DESC LIMIT %(limit)s;
+
 -- active_count: how many domains have something left to fetch, counted no further than a limit
 SELECT count(*) FROM (
     SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT %(limit)s) AS counted;

@@ -1,0 +1,50 @@
+"""What X-Robots-Tag headers ask of us. Pure; the cost is linear in the header's length.
+
+Owns which words of a field value are for us: a user agent in front goes for all that follows in
+the same field, until another agent is named. A field without an agent goes for everybody. The
+colon of `unavailable_after: DATE` or `max-snippet:-1` names no agent. What is asked for is obeyed
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from lycosa.robots import AGENT_TOKEN
+
+# Names of us and of everybody.
+_OURS = frozenset({AGENT_TOKEN, "*", "robots"})
+# A name has no blank in it, and something else than digits: '15' of '15:00:00' is none.
+_agent = re.compile(r"(?=[^\s]*[a-z*])[^\s]+\Z").match
+# Rules that have a value behind a colon.
+_valued = re.compile(r"max-|unavailable[_-]after\Z").match
+
+
+def wishes(fields: Iterable[str]) -> tuple[bool, bool]:
+    """Whether the fields ask us not to keep the page, and not to follow its links."""
+    words = {word for field in fields for word in _for_us(field.lower())}
+    none = "none" in words
+    return none or "noindex" in words, none or "nofollow" in words
+
+
+def _for_us(field: str) -> Iterator[str]:
+    """The words of one field that are said to us."""
+    concerned = True
+    for part in field.replace(";", ",").split(","):
+        names, rule = _split(part)
+        if names:
+            concerned = any(name.partition("/")[0] in _OURS for name in names)
+        if concerned:
+            yield from rule.split()
+
+
+def _split(part: str) -> tuple[list[str], str]:
+    """The agents named in front of a rule, and the rule."""
+    if ":" not in part:
+        return [], part
+    *names, last = [piece.strip() for piece in part.split(":")]
+    for at, name in enumerate(names):
+        if not _agent(name) or _valued(name):
+            return names[:at], " ".join([*names[at:], last])
+    return names, last

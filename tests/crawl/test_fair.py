@@ -1,0 +1,72 @@
+"""The real program against hosts that fail, forbid or share: what it says of them is true."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import EMAIL, lycosa
+
+from net.dns_server import DnsServer
+from net.http_server import HttpServer, reply, say
+
+ROBOTS, PAGE = "/robots.txt", say(reply(b"<title>t</title><p>hello"), stay=True)
+
+
+class Net:
+    """A server for all names, with a name server."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.dns = DnsServer()
+        self.web = HttpServer()
+        self.web.paths["/"] = PAGE
+
+    def crawl(
+        self, seeds: list[str], *flags: str, timeout: float = 60
+    ) -> subprocess.CompletedProcess[str]:
+        (self.root / "seeds.txt").write_text("\n".join(seeds))
+        return lycosa(
+            "crawl", self.root / "seeds.txt", "--email", EMAIL, "--data-dir", self.data,
+            "--allow-private-addresses", "--nameserver", self.dns.address,
+            "--port-map", f"80={self.web.port},443={self.web.port}", "--delay", "0.05", *flags,
+            timeout=timeout,
+        )  # fmt: skip
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.ask("status", "--json"))
+        return found
+
+    def ask(self, *words: str) -> str:
+        done = lycosa(words[0], "--data-dir", self.data, *words[1:])
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Iterator[Net]:
+    made = Net(tmp_path)
+    yield made
+    made.dns.close()
+    made.web.close()
+
+
+def test_a_crawl_delay_of_three_thousand_years_ends_in_an_outcome(net: Net) -> None:
+    net.dns.add("slow.test", "127.0.0.1")
+    slow = b"User-agent: *\nCrawl-delay: 99999999999\n"
+    net.web.paths[ROBOTS] = say(reply(slow), stay=True)
+    done = net.crawl([f"http://slow.test/{n}" for n in range(20)], "--engines", "1")
+    assert done.returncode == 0, done.stderr
+    status = net.status()
+    assert status["finished"] and status["queued"] == 0
+    assert status["outcomes"] == {"crawl-delay-too-long": 20}
+    assert b"".join(net.web.requests).count(b"GET /") == 1, "robots.txt, and nothing else"
+    assert "more than 24 hours between visits" in net.ask("why", "http://slow.test/7")
