@@ -12,7 +12,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
 from lycosa import politeness, retry, robots
-from lycosa.decode import decode
+from lycosa.decode import TOO_SLOW, decode
 from lycosa.records import (
     FOUND,
     Failure,
@@ -35,7 +35,7 @@ EXCLUDED = "excluded"
 
 Steps = Generator[Request, Response, None]
 
-_UNREADABLE = frozenset({"truncated", "broken"})
+_UNREADABLE = frozenset({"truncated", "broken", TOO_SLOW})
 
 # What makes a bare-domain seed try http: the host is there, but does not speak https.
 _NO_HTTPS = frozenset(
