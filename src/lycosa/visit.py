@@ -26,7 +26,7 @@ from lycosa.records import (
 )
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import Parts, canonical, domain_of, fingerprint, split
+from lycosa.urls import MAX_RAW, Parts, canonical, domain_of, fingerprint, split
 
 MAX_REDIRECTS = 5
 ROBOTS_TTL_MS = 24 * 3600 * 1000
@@ -437,6 +437,8 @@ def _kind(url: QueuedUrl) -> Kind:
 
 def _as_url(location: str) -> str:
     """A Location header as text: servers send UTF-8, headers were read as latin-1."""
+    if len(location) > MAX_RAW:
+        return location  # it may have been cut: `canonical` refuses it
     return location.encode("latin-1").decode("utf-8", "replace")
 
 
@@ -449,7 +451,7 @@ def _rules_of(response: Response) -> robots.Rules | None:
         return robots.ALLOW_ALL
     if response.truncated in (Truncated.TIME, Truncated.DISCONNECT):
         return None  # the rest may forbid what the beginning does not
-    encoding = response.header(b"content-encoding")
+    encoding = response.joined(b"content-encoding")
     body, cut, problem = decode(response.body, encoding, ROBOTS_BYTES)
     # Cut by our own limits, a stream is unfinished, and the beginning counts.
     limited = cut or response.truncated == Truncated.LENGTH
