@@ -1,187 +1,283 @@
-"""Undoes Content-Encoding. Owns the limits that make a compression bomb harmless (S2).
+"""Undoes Content-Encoding. Owns the limits that make a compression bomb harmless (S2, S3).
 
 Bytes in, bytes out: it knows neither HTTP headers nor what the bytes mean. A stream that is
 broken or ends early yields what could be decoded, with a word for the problem; nothing here
-raises for what a site sent. Output is produced in steps, so that memory stays near the limit
-however far the stream would expand.
+raises for what a site sent. Input goes in by chunks and output comes in steps: memory stays near
+the limit however far the stream would expand, and a stream that costs much and yields little
+(blocks without content, a new table for every few bytes) is left where its time is used up. How
+dear a chunk is nobody can tell without unpacking it: this is why it looks at the CPU's clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Iterator
+from typing import IO, Protocol, cast
 
 import brotli
 import zstandard
 from isal import isal_zlib
 
+from lycosa.clock import cpu_now
+
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
 MAX_LAYERS = 3  # encodings on top of each other; more is an attack or a broken server
 MAX_MEMBERS = 1_000  # gzip members in one body: each costs a copy of what follows in its chunk
+CPU_SECONDS = 0.025  # for one body, between chunks: ten times what 2 MiB of text need
+CHUNK = 16 * 1024  # bytes of input at a time: 5 ms of the dearest stream we know
 STEP = 256 * 1024  # output asked for at a time from decoders without a hard limit
-CHUNK = 4_096  # input fed at a time when looking for the place where a stream breaks
 ZSTD_WINDOW = 8 * 1024 * 1024  # the most a zstd content-coding may ask for (RFC 9659)
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+GZIP_MAGIC = b"\x1f\x8b"
 SKIPPABLE_MAGIC = b"\x2a\x4d\x18"  # of a zstd frame without content, after its first byte
 MAX_BLOCKS = 10_000  # looked at in a zstd frame to see whether it is whole
 
 GZIP, ZLIB, RAW = 31, 15, -15  # window bits, which also name the container
 
-BROKEN = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
+_INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
+BROKEN = (_INFLATE_ERROR, brotli.error)
+TOO_SLOW = "too-slow"
 Decoded = tuple[bytes, str]  # at most limit + 1 bytes, problem
+Until = float  # by the CPU's clock
 
 
 def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool, str]:
     """The decoded body, whether `limit` cut it, and '' or a short word for what was wrong."""
-    layers = [name for part in encoding.lower().split(",") if (name := part.strip())]
+    layers = list(_layers(encoding))
     if len(layers) > MAX_LAYERS:
         return body[:limit], len(body) > limit, "too-many-encodings"
+    until = cpu_now() + CPU_SECONDS if layers else 0.0
     problem = ""
     for name in reversed(layers):
-        decoder = _DECODERS.get(name)
-        if decoder is None:
-            problem = problem or "unknown-encoding"
-            break
-        body, trouble = decoder(body, limit)
+        # Who lists all that he could send has used one of them: the others are not there.
+        if len(layers) > 1 and not _may_be(name, body):
+            continue
+        body, trouble = _undo(body, name, limit, until)
         problem = problem or trouble
     return body[:limit], len(body) > limit, problem
 
 
-def _identity(body: bytes, limit: int) -> Decoded:
-    return body, ""
+def _layers(encoding: str) -> Iterator[str]:
+    """The names in a Content-Encoding, in the order in which they were applied."""
+    for part in encoding.lower().split(","):
+        name = part.partition(";")[0].strip(" \t\"'")
+        if name not in _NOTHING:
+            yield _ALIASES.get(name, name)
 
 
-def _gzip(body: bytes, limit: int) -> Decoded:
-    # Some servers announce gzip and send plain text: the magic number decides.
-    if not body.startswith(b"\x1f\x8b"):
-        return body, "not-gzip" if body else ""
-    return _inflate(body, GZIP, limit)
+def _may_be(name: str, body: bytes) -> bool:
+    """Whether a body could be in an encoding. Brotli and raw deflate have no magic number, but they
+    are neither text nor begin with another's."""
+    if name == "gzip":
+        return body.startswith(GZIP_MAGIC)
+    if name == "zstd":
+        return _is_zstd(body)
+    if name not in _DECODERS:
+        return False
+    if body.startswith(GZIP_MAGIC) or _is_zstd(body):
+        return False
+    return len(body[:_LOOK].translate(None, _BINARY)) < len(body[:_LOOK])
 
 
-def _deflate(body: bytes, limit: int) -> Decoded:
-    # "deflate" means zlib, but many servers send the raw stream.
-    if not body:
-        return body, ""
-    looks_zlib = len(body) > 1 and body[0] & 15 == 8 and (body[0] << 8 | body[1]) % 31 == 0
-    first, second = (ZLIB, RAW) if looks_zlib else (RAW, ZLIB)
-    decoded = _inflate(body, first, limit)
-    if decoded[1] == "broken" and not decoded[0]:
-        other = _inflate(body, second, limit)
-        return other if other[0] else decoded
-    return decoded
+def _is_zstd(body: bytes) -> bool:
+    return body.startswith(ZSTD_MAGIC) or body[1:4] == SKIPPABLE_MAGIC
 
 
-def _inflate(body: bytes, wbits: int, limit: int) -> Decoded:
-    stream = isal_zlib.decompressobj(wbits=wbits)
-    try:
-        out: bytes = stream.decompress(body, limit + 1)
-    except BROKEN:
-        return _inflate_broken(body, wbits, limit), "broken"
-    if not stream.eof:
-        return out, "" if len(out) > limit else "truncated"
-    if wbits == GZIP and stream.unused_data.startswith(b"\x1f\x8b"):
-        return _more_members(out, stream.unused_data, limit)
-    return out, ""
+def _undo(body: bytes, name: str, limit: int, until: Until) -> Decoded:
+    decoder = _DECODERS.get(name)
+    if decoder is not None:
+        return decoder(body, limit, until)
+    # 'utf-8', 'text/html': what is meant for another header says nothing of the body.
+    if body.startswith(GZIP_MAGIC):
+        return _gzip(body, limit, until)
+    return body, "unknown-encoding"
 
 
-def _more_members(first: bytes, rest: bytes, limit: int) -> Decoded:
-    """The gzip members after the first one; what follows the last member is ignored."""
-    out = [first]
-    room = limit + 1 - len(first)
-    at = 0
-    for _ in range(MAX_MEMBERS):
-        if room <= 0 or rest[at : at + 2] != b"\x1f\x8b":
-            return b"".join(out), ""
-        part, used, problem = _member(rest, at, room)
+# -- gzip, deflate and brotli: chunk by chunk ---------------------------------------------------
+
+
+class Stream(Protocol):
+    """A decoder that is fed: what it raises is in BROKEN."""
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        """At most `room` bytes of output; if less, all of the data is used."""
+
+    def unused(self) -> int | None:
+        """How much of the data was behind the end; None before the end."""
+
+
+class _Inflate:
+    def __init__(self, wbits: int) -> None:
+        self._stream = isal_zlib.decompressobj(wbits=wbits)
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        return self._stream.decompress(data, room)
+
+    def unused(self) -> int | None:
+        return len(self._stream.unused_data) if self._stream.eof else None
+
+
+class _Brotli:
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        parts: list[bytes] = []
+        while room > 0 and not self._stream.is_finished():
+            part = self._stream.process(data, output_buffer_limit=min(STEP, room))
+            data = b""
+            if not part and self._stream.can_accept_more_data():
+                break
+            parts.append(part)
+            room -= len(part)
+        return b"".join(parts)
+
+    def unused(self) -> int | None:
+        return 0 if self._stream.is_finished() else None
+
+
+def _pour(
+    make: Callable[[], Stream], body: bytes, start: int, room: int, until: Until
+) -> tuple[bytes, int, str]:
+    """Decodes one stream that begins at `start`: its output, where it ends, and the problem."""
+    stream = make()
+    out: list[bytes] = []
+    for at in range(start, len(body), CHUNK):
+        chunk = body[at : at + CHUNK]
+        try:
+            part = stream.feed(chunk, room)
+        except BROKEN:
+            rest, end = _up_to_the_break(make, body, start, at, room, until)
+            return b"".join((*out, rest)), end or at, "" if end else "broken"
         out.append(part)
         room -= len(part)
-        at += used
-        if problem:
+        unused = stream.unused()
+        if unused is not None or room <= 0:
+            return b"".join(out), at + len(chunk) - (unused or 0), ""
+        if at + CHUNK < len(body) and cpu_now() > until:
+            return b"".join(out), at, TOO_SLOW
+    return b"".join(out), len(body), "truncated" if start < len(body) else ""
+
+
+def _up_to_the_break(
+    make: Callable[[], Stream], body: bytes, start: int, at: int, room: int, until: Until
+) -> tuple[bytes, int]:
+    """What the chunk at `at` yields before it breaks, byte by byte; where the stream ended, or 0.
+
+    Decoders keep what they made of a chunk to themselves when they meet an error in it. Brotli's
+    also calls it an error if something follows the end.
+    """
+    stream = make()
+    out = bytearray()
+    try:
+        for begin in range(start, at, CHUNK):
+            stream.feed(body[begin : begin + CHUNK], 1 << 30)
+            if cpu_now() > until:
+                return b"", 0
+        for end in range(at, min(at + CHUNK, len(body))):
+            out += stream.feed(body[end : end + 1], room - len(out))
+            if stream.unused() is not None:
+                return bytes(out), end + 1
+            if len(out) >= room:
+                break
+    except BROKEN:
+        pass
+    return bytes(out), 0
+
+
+def _gzip(body: bytes, limit: int, until: Until) -> Decoded:
+    """All members of a gzip file; what follows the last one is ignored."""
+    # Some servers announce gzip and send plain text: the magic number decides.
+    if not body.startswith(GZIP_MAGIC):
+        return body, "not-gzip" if body else ""
+    out: list[bytes] = []
+    room, at = limit + 1, 0
+    for _ in range(MAX_MEMBERS):
+        part, at, problem = _pour(_gzip_stream, body, at, room, until)
+        out.append(part)
+        room -= len(part)
+        if problem or room <= 0 or body[at : at + 2] != GZIP_MAGIC:
             return b"".join(out), problem
+        if cpu_now() > until:
+            return b"".join(out), TOO_SLOW
     return b"".join(out), "too-many-members"
 
 
-def _member(data: bytes, start: int, room: int) -> tuple[bytes, int, str]:
-    """One gzip member from `start`: output, input used, problem."""
-    stream = isal_zlib.decompressobj(wbits=GZIP)
+def _gzip_stream() -> Stream:
+    return _Inflate(GZIP)
+
+
+def _deflate(body: bytes, limit: int, until: Until) -> Decoded:
+    # "deflate" means zlib, but many servers send the raw stream.
+    looks_zlib = len(body) > 1 and body[0] & 15 == 8 and (body[0] << 8 | body[1]) % 31 == 0
+    first, second = (ZLIB, RAW) if looks_zlib else (RAW, ZLIB)
+    out, _, problem = _pour(lambda: _Inflate(first), body, 0, limit + 1, until)
+    if problem == "broken" and not out:
+        other, _, trouble = _pour(lambda: _Inflate(second), body, 0, limit + 1, until)
+        return (other, trouble) if other else (out, problem)
+    return out, problem
+
+
+def _brotli(body: bytes, limit: int, until: Until) -> Decoded:
+    out, _, problem = _pour(_Brotli, body, 0, limit + 1, until)
+    return out, problem
+
+
+# -- zstd -----------------------------------------------------------------------------------------
+
+
+class _Source:
+    """Hands a body out in chunks, and ends it early when the time is used up."""
+
+    def __init__(self, body: bytes, until: Until) -> None:
+        self._body = body
+        self._at = 0
+        self._until = until
+        self.stopped = False
+
+    def read(self, size: int) -> bytes:
+        self.stopped = self._at > 0 and self._at < len(self._body) and cpu_now() > self._until
+        if self.stopped:
+            return b""
+        self._at += size
+        return self._body[self._at - size : self._at]
+
+
+def _zstd(body: bytes, limit: int, until: Until) -> Decoded:
+    if not _is_zstd(body):
+        return body, "not-zstd" if body else ""
     out: list[bytes] = []
-    at = start
-    while at < len(data) and room > 0 and not stream.eof:
-        chunk = stream.unconsumed_tail or data[at : at + 16 * CHUNK]
-        fresh = not stream.unconsumed_tail
-        try:
-            part = stream.decompress(chunk, room)
-        except BROKEN:
-            return b"".join(out), 0, "broken"
-        at += len(chunk) if fresh else 0
+    source = _Source(body, until)
+    try:
+        _read_zstd(source, out, limit + 1, at_once=True)
+    except zstandard.ZstdError:
+        return _zstd_before_the_break(body, limit, until)
+    whole = b"".join(out)
+    if source.stopped:
+        return whole, TOO_SLOW
+    return whole, "" if len(whole) > limit or _zstd_whole(body) else "truncated"
+
+
+def _zstd_before_the_break(body: bytes, limit: int, until: Until) -> Decoded:
+    out: list[bytes] = []
+    try:
+        _read_zstd(_Source(body, until), out, limit + 1, at_once=False)
+    except zstandard.ZstdError as error:
+        if out and "Unknown frame descriptor" in str(error):
+            return b"".join(out), ""  # what follows the last frame is ignored
+    return b"".join(out), "broken"
+
+
+def _read_zstd(source: _Source, out: list[bytes], room: int, *, at_once: bool) -> None:
+    """Reads what there is into `out`. At once it is faster, but loses the step with an error."""
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
+    reader = decompressor.stream_reader(
+        cast("IO[bytes]", source), read_size=CHUNK, read_across_frames=True
+    )
+    read = reader.read if at_once else reader.read1
+    while room > 0 and (part := read(min(STEP, room))):
         out.append(part)
         room -= len(part)
-    if stream.eof or room <= 0:
-        return b"".join(out), at - len(stream.unused_data) - start, ""
-    return b"".join(out), at - start, "truncated"
-
-
-def _inflate_broken(body: bytes, wbits: int, limit: int) -> bytes:
-    """All that comes out before the stream breaks: chunks up to there, then single bytes."""
-    good, bad = _broken_at(body, wbits, limit)
-    stream = isal_zlib.decompressobj(wbits=wbits)
-    out = bytearray(stream.decompress(body[:good], limit + 1) if good else b"")
-    try:
-        for at in range(good, bad):
-            out += stream.decompress(body[at : at + 1])
-    except BROKEN:
-        pass
-    return bytes(out[: limit + 1])
-
-
-def _broken_at(body: bytes, wbits: int, limit: int) -> tuple[int, int]:
-    """Begin and end of the chunk that can't be decoded, or of nothing once the limit is reached."""
-    stream = isal_zlib.decompressobj(wbits=wbits)
-    got = 0
-    for at in range(0, len(body), CHUNK):
-        try:
-            got += len(stream.decompress(body[at : at + CHUNK], limit + 1 - got))
-        except BROKEN:
-            return at, min(at + CHUNK, len(body))
-        if got > limit or stream.eof:
-            return at + CHUNK, at + CHUNK
-    return len(body), len(body)
-
-
-def _brotli(body: bytes, limit: int) -> Decoded:
-    stream = brotli.Decompressor()
-    out: list[bytes] = []
-    room = limit + 1
-    data = body
-    try:
-        while room > 0 and not stream.is_finished():
-            part = stream.process(data, output_buffer_limit=min(STEP, room))
-            data = b""
-            if not part and stream.can_accept_more_data():
-                break
-            out.append(part)
-            room -= len(part)
-    except brotli.error:
-        return b"".join(out), "broken"
-    whole = room <= 0 or stream.is_finished() or not body
-    return b"".join(out), "" if whole else "truncated"
-
-
-def _zstd(body: bytes, limit: int) -> Decoded:
-    if not body.startswith(ZSTD_MAGIC) and body[1:4] != SKIPPABLE_MAGIC:
-        return body, "not-zstd" if body else ""
-    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
-    out: list[bytes] = []
-    room = limit + 1
-    try:
-        with decompressor.stream_reader(body, read_across_frames=True) as reader:
-            while room > 0 and (part := reader.read(min(STEP, room))):
-                out.append(part)
-                room -= len(part)
-    except zstandard.ZstdError:
-        return b"".join(out), "broken"
-    return b"".join(out), "" if room <= 0 or _zstd_whole(body) else "truncated"
 
 
 def _zstd_whole(body: bytes) -> bool:
@@ -203,12 +299,27 @@ def _zstd_whole(body: bytes) -> bool:
     return True
 
 
-_DECODERS: dict[str, Callable[[bytes, int], Decoded]] = {
-    "identity": _identity,
-    "none": _identity,
+_DECODERS: dict[str, Callable[[bytes, int, Until], Decoded]] = {
     "gzip": _gzip,
-    "x-gzip": _gzip,
     "deflate": _deflate,
     "br": _brotli,
     "zstd": _zstd,
 }
+_ALIASES = {
+    "x-gzip": "gzip",
+    "gz": "gzip",
+    "x-gz": "gzip",
+    "gzipped": "gzip",
+    "zlib": "deflate",
+    "x-deflate": "deflate",
+    "brotli": "br",
+    "x-brotli": "br",
+    "x-br": "br",
+    "zst": "zstd",
+    "x-zstd": "zstd",
+    "zstandard": "zstd",
+}
+# Bytes that no text holds, and how many are looked at (as in the MIME Sniffing Standard).
+_BINARY = bytes((*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)))
+_LOOK = 1_445
+_NOTHING = frozenset(("", "identity", "none", "*"))

@@ -18,6 +18,7 @@ from lycosa.archive.warc import response_records
 from lycosa.decode import decode
 from lycosa.dedup import content_hash
 from lycosa.frontier import Batch, Purge
+from lycosa.media import OTHER, kind_of
 from lycosa.metrics import Stats
 from lycosa.parse import PARSE_BYTES, Parsed, parse
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated
@@ -184,7 +185,7 @@ class Harvest:
         batch: Batch,
         stats: Stats,
     ) -> None:
-        encoding = response.header(b"content-encoding")
+        encoding = response.joined(b"content-encoding")
         limit = min(self.rules.max_decoded, LOOKED_AT)
         body, _, problem = decode(response.body, encoding, limit)
         if problem and not body:
@@ -194,9 +195,11 @@ class Harvest:
             row.outcome = "sitemap"
             self._sitemap(held, url, body, batch, stats)
             return
-        parsed = parse(
-            body, response.header(b"content-type"), obey_nofollow=self.rules.obey_nofollow
-        )
+        content_type = response.joined(b"content-type")
+        if kind_of(content_type, body) == OTHER:
+            row.outcome = "not-text"  # its type was not told, or could not be seen before unpacking
+            return
+        parsed = parse(body, content_type, obey_nofollow=self.rules.obey_nofollow)
         noindex, nofollow = robotstag.wishes(response.headers(b"x-robots-tag"))
         parsed.noindex |= noindex
         parsed.nofollow |= nofollow

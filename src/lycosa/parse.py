@@ -18,7 +18,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from lycosa import charset, htmlguard
+from lycosa import charset, htmlguard, media
 
 Scan = Callable[[bytes, dict[str, str], int, int], tuple[str, list[Any], int]]
 scan: Scan | None
@@ -43,7 +43,6 @@ MAX_REFERENCES = 10_000  # '&' looked at where there is no tree: each costs a mi
 MAX_HREF = 8_192  # characters; far above the longest URL that is ever crawled
 
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
-TEXT_TYPES = frozenset(("application/json", "application/xml", "application/ld+json"))
 
 _WITHOUT_EVENTS = 1  # lexbor need not mirror <option> into <selectedcontent>
 _REACT = b"<!-- -->"
@@ -176,8 +175,8 @@ def parse(
     max_text: int = MAX_TEXT,
 ) -> Parsed:
     """Parses by content type; what is neither HTML nor text has nothing to give."""
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind in HTML_TYPES or (not kind and body[:256].lstrip().startswith(b"<")):
+    kind = media.kind_of(content_type, body)
+    if kind == media.HTML:
         return parse_html(
             body,
             content_type,
@@ -185,14 +184,7 @@ def parse(
             max_links=max_links,
             max_text=max_text,
         )
-    if (
-        not kind
-        or kind.startswith("text/")
-        or kind in TEXT_TYPES
-        or kind.endswith(("+xml", "+json"))
-    ):
-        return parse_text(body, content_type, max_text=max_text)
-    return Parsed()
+    return parse_text(body, content_type, max_text=max_text) if kind else Parsed()
 
 
 def parse_text(body: bytes, content_type: str, *, max_text: int = MAX_TEXT) -> Parsed:

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 WAITS = (1, 4, 16)  # multiples of the delay, for the first, second and third failure in a row
 DAY = 86_400.0  # seconds
+MAX_RETRY_AFTER = 100  # characters of the header: no date has more
 BUSY = frozenset({429, 503})  # the site says "not now"
 
 
@@ -40,7 +41,7 @@ def domain_delay(base: float, crawl_delay: float | None) -> float:
 
 def retry_after(header: str, now_ms: int) -> float | None:
     """Retry-After (seconds or an HTTP date) in seconds from now; None if there is none."""
-    text = header.strip()
+    text = header[:MAX_RETRY_AFTER].strip()
     if text.isascii() and text.isdigit():
         return float(text) if len(text) < 16 else math.inf
     try:

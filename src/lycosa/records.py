@@ -67,6 +67,10 @@ class Truncated:
     TYPE = "unspecified"  # not a text type: the body was not downloaded
 
 
+MAX_VALUE = 8_192  # bytes of a header's value that are looked at; above the longest URL we take
+MAX_VALUES = 64  # headers of one name
+
+
 @dataclass(slots=True)
 class Request:
     """One HTTP GET, with the address still to be found."""
@@ -102,17 +106,41 @@ class Response:
         """The first header of that (lower-case) name, or ''."""
         return next(self.headers(name), "")
 
+    def joined(self, name: bytes) -> str:
+        """All headers of that (lower-case) name as one, as HTTP means a list that is repeated."""
+        return header_list(self.head, self.lower(), name)
+
     def headers(self, name: bytes) -> Iterator[str]:
         """All headers of that (lower-case) name."""
+        return header_values(self.head, self.lower(), name)
+
+    def lower(self) -> bytes:
+        """The head in lower case."""
         if len(self._lower) != len(self.head):
             self._lower = self.head.lower()
-        needle = b"\n" + name + b":"
-        at = self._lower.find(needle)
-        while at >= 0:
-            begin = at + len(needle)
-            end = self.head.find(b"\n", begin)
-            yield self.head[begin : end if end >= 0 else None].strip().decode("latin-1")
-            at = self._lower.find(needle, begin)
+        return self._lower
+
+
+def header_values(head: bytes, lower: bytes, name: bytes) -> Iterator[str]:
+    """The values of a header, each cut where no honest one is as long: libcurl lets 100 KB pass.
+
+    Everything that reads headers gets them from here. `lower` is the head in lower case.
+    """
+    needle = b"\n" + name + b":"
+    at = lower.find(needle)
+    for _ in range(MAX_VALUES):
+        if at < 0:
+            return
+        begin = at + len(needle)
+        end = head.find(b"\n", begin, begin + MAX_VALUE)
+        value = head[begin : end if end >= 0 else begin + MAX_VALUE]
+        yield value.strip().decode("latin-1")
+        at = lower.find(needle, begin)
+
+
+def header_list(head: bytes, lower: bytes, name: bytes) -> str:
+    """The values of a header that may be repeated as one list, bounded like one value."""
+    return ", ".join(header_values(head, lower, name))[:MAX_VALUE]
 
 
 @dataclass(slots=True)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Protocol
 
+from lycosa import media
 from lycosa.curl import Code, Easy, Headers, Inbox, Quota
-from lycosa.records import Failure, Kind, Request, Truncated
+from lycosa.records import Failure, Kind, Request, Truncated, header_list
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,7 @@ _MAX_INFORMATIONAL = 20  # 1xx responses before the final one
 # libcurl gives up at 300 KB of headers with the code of a broken connection.
 _HEADERS_TOO_LARGE = 250_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_TEXT_TYPES = frozenset({b"application/xhtml+xml", b"application/xml"})
-_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_WANTED = frozenset({media.HTML, media.TEXT})
 _BLANK_LINE = re.compile(rb"^(?:\n|\r[^\n]*\n)", re.MULTILINE)  # as libcurl sees one
 NEVER = math.inf
 
@@ -97,15 +97,10 @@ def status_of(head: bytes) -> int:
 def wants_body(head: bytes, first: bytes) -> bool:
     """Whether a page's body is text: by its type, or by its first bytes if there is no type."""
     lower = head.lower()
-    at = lower.find(b"\ncontent-type:")
-    if at >= 0:
-        line = lower[at + 14 : lower.find(b"\n", at + 14)]
-        kind = line.partition(b";")[0].partition(b",")[0].strip()
-        if b"/" in kind:
-            return kind.startswith(b"text/") or kind in _TEXT_TYPES or kind.endswith(b"+xml")
-    if b"\ncontent-encoding:" in lower or first.startswith(_BYTE_ORDER_MARKS):
-        return True
-    return b"\0" not in first[:512]
+    kind = header_list(head, lower, b"content-type")
+    if b"\ncontent-encoding:" in lower and media.is_missing(kind):
+        return True  # what is inside is seen when it is unpacked
+    return media.kind_of(kind, first) in _WANTED
 
 
 class Owner(Protocol):

@@ -25,7 +25,7 @@ from lycosa.dedup import dedup_key, signed_hash
 
 MAX_URL = 2000  # characters of a canonical URL
 # Raw input beyond this is not even parsed: no sane spelling of a good URL is four times its size.
-_MAX_RAW = 4 * MAX_URL
+MAX_RAW = 4 * MAX_URL
 # Hosts whose domain is remembered: about 300 bytes each.
 _HOSTS_REMEMBERED = 1 << 16
 
@@ -68,8 +68,8 @@ _SKIPPED = ("#", "javascript:", "mailto:", "data:", "tel:")
 
 def canonical(url: str, base: str | None = None) -> str | None:
     """The WHATWG form of an http(s) URL without fragment and credentials, or None."""
-    cut = url.find("#", 0, _MAX_RAW)  # the first '#' always begins the fragment
-    if cut < 0 and len(url) > _MAX_RAW:
+    cut = url.find("#", 0, MAX_RAW)  # the first '#' always begins the fragment
+    if cut < 0 and len(url) > MAX_RAW:
         return None
     text = url if cut < 0 else url[:cut]
     if text.startswith(("http://", "https://")) and (plain := _join_rooted(text, "")):
@@ -85,7 +85,7 @@ def canonical(url: str, base: str | None = None) -> str | None:
 
 def _accept(whole: str) -> str | None:
     """What WHATWG parsed, if we can use it."""
-    if not whole.startswith(("https://", "http://")) or len(whole) > _MAX_RAW:
+    if not whole.startswith(("https://", "http://")) or len(whole) > MAX_RAW:
         return None
     start = 8 if whole[4] == "s" else 7
     slash = whole.find("/", start)

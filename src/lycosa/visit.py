@@ -12,7 +12,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
 from lycosa import politeness, retry, robots
-from lycosa.decode import decode
+from lycosa.decode import TOO_SLOW, decode
 from lycosa.records import (
     FOUND,
     Failure,
@@ -26,7 +26,7 @@ from lycosa.records import (
 )
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import Parts, canonical, domain_of, fingerprint, split
+from lycosa.urls import MAX_RAW, Parts, canonical, domain_of, fingerprint, split
 
 MAX_REDIRECTS = 5
 ROBOTS_TTL_MS = 24 * 3600 * 1000
@@ -35,7 +35,7 @@ EXCLUDED = "excluded"
 
 Steps = Generator[Request, Response, None]
 
-_UNREADABLE = frozenset({"truncated", "broken"})
+_UNREADABLE = frozenset({"truncated", "broken", TOO_SLOW})
 
 # What makes a bare-domain seed try http: the host is there, but does not speak https.
 _NO_HTTPS = frozenset(
@@ -446,6 +446,8 @@ def _kind(url: QueuedUrl) -> Kind:
 
 def _as_url(location: str) -> str:
     """A Location header as text: servers send UTF-8, headers were read as latin-1."""
+    if len(location) > MAX_RAW:
+        return location  # it may have been cut: `canonical` refuses it
     return location.encode("latin-1").decode("utf-8", "replace")
 
 
@@ -458,7 +460,7 @@ def _rules_of(response: Response) -> robots.Rules | None:
         return robots.ALLOW_ALL
     if response.truncated in (Truncated.TIME, Truncated.DISCONNECT):
         return None  # the rest may forbid what the beginning does not
-    encoding = response.header(b"content-encoding")
+    encoding = response.joined(b"content-encoding")
     body, cut, problem = decode(response.body, encoding, ROBOTS_BYTES)
     # Cut by our own limits, a stream is unfinished, and the beginning counts.
     limited = cut or response.truncated == Truncated.LENGTH
