@@ -50,7 +50,9 @@ def waits(rows: list[dict[str, Any]], now_ms: int) -> list[dict[str, Any]]:
 
 def engine_values(row: dict[str, Any]) -> Engine:
     """An engine's row with its counters unpacked."""
-    engine = orjson.loads(row.pop("stats")) | row
+    row["outcomes"] = orjson.loads(row["outcomes"])
+    row["ok"] = row["outcomes"].get("ok", 0)
+    engine = orjson.loads(row.pop("stats")) | row  # what the store counts is what counts
     engine["alive"] = not engine.pop("dead")
     return dict(engine)
 
@@ -70,4 +72,4 @@ def _tally(engines: list[Engine], key: str) -> dict[str, int]:
     for each in engines:
         for name, count in each.get(key, {}).items():
             counts[name] = counts.get(name, 0) + count
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+    return {name: n for name, n in sorted(counts.items(), key=lambda item: -item[1]) if n}
