@@ -96,6 +96,20 @@ def test_scripts_can_be_started(script: str) -> None:
     subprocess.run([shell, "-n", path], check=True)
 
 
+def test_every_slow_test_was_run_and_passed() -> None:
+    words = ["-m", "pytest", "-n", "0", "--collect-only", "-q", "-m", "slow", str(ROOT / "tests")]
+    found = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, timeout=100
+    )
+    slow = {line.partition("[")[0] for line in found.stdout.splitlines() if "::" in line}
+    assert slow, found.stdout + found.stderr
+    record = (ROOT / "docs" / "slow-tests.md").read_text("utf-8")
+    recorded = dict(re.findall(r"^\| `(\S+)` \| ([\w ]+) \|", record, re.M))
+    never = "run the files of these with: scripts/test --slow FILE"
+    assert not slow - set(recorded), never
+    assert {test: result for test, result in recorded.items() if result != "passed"} == {}
+
+
 def test_ci_runs_what_people_run() -> None:
     assert "scripts/test" in (ROOT / ".ci/run").read_text()
 

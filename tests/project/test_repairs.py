@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,9 @@ def test_cases(n):
 def test_not_run():
     pass
 """
+
+if not shutil.which("git"):
+    pytest.skip("needs git", allow_module_level=True)
 
 
 @pytest.fixture
