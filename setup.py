@@ -2,6 +2,8 @@
 `parse` then reads pages over a tree, `inbox` collects responses and `urls` joins all links in
 Python."""
 
+from glob import glob
+
 from setuptools import Extension, setup
 
 setup(
@@ -9,6 +11,7 @@ setup(
         Extension(
             f"lycosa.{name}",
             [f"src/lycosa/{name}.c"],
+            depends=glob("src/lycosa/*.h"),
             optional=True,
             extra_compile_args=["-O3"],
         )

@@ -15,7 +15,7 @@ import pytest
 from lycosa import curl, inbox
 from lycosa.curl import ffi
 
-_inbox = pytest.importorskip("lycosa._inbox", reason="no C compiler when lycosa was installed")
+_inbox = pytest.importorskip("lycosa._inbox", reason="needs a C compiler when lycosa is installed")
 
 FIRST_SEED = int(os.environ.get("LYCOSA_SEED", "1"))
 

@@ -19,7 +19,9 @@ from lycosa.scheduler import Held
 from lycosa.scope import NOT_TEXT, Scope, ScopeRules
 from lycosa.urls import MAX_URL, domain_id, fingerprint
 
-join = pytest.importorskip("lycosa._links", reason="no C compiler when lycosa was installed").join
+join = pytest.importorskip(
+    "lycosa._links", reason="needs a C compiler when lycosa is installed"
+).join
 
 SEED = int(os.environ.get("LYCOSA_SEED", "1"))
 PARTS = [

@@ -23,7 +23,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "tree":
         monkeypatch.setattr(parse, "scan", None)
     elif not parse.compiled():
-        pytest.skip("there was no C compiler when lycosa was installed")
+        pytest.skip("needs a C compiler when lycosa is installed")
     return str(request.param)
 
 

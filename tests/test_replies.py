@@ -22,7 +22,7 @@ def kind_of_inbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     kind = inbox
     if request.param == "compiled":
         kind = pytest.importorskip(
-            "lycosa._inbox", reason="no C compiler when lycosa was installed"
+            "lycosa._inbox", reason="needs a C compiler when lycosa is installed"
         )
     monkeypatch.setattr(transfer, "Inbox", kind.Inbox)
     monkeypatch.setattr(curl, "Quota", kind.Quota)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from lycosa import parse
 from lycosa.parse import parse_html
 
-scan = pytest.importorskip("lycosa._scan", reason="no C compiler when lycosa was installed").scan
+scan = pytest.importorskip(
+    "lycosa._scan", reason="needs a C compiler when lycosa is installed"
+).scan
 
 
 def read(page: str | bytes, items: int = 1000, text: int = 1 << 20) -> tuple[str, list[object]]:

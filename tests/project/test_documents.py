@@ -88,12 +88,26 @@ def test_the_version_is_the_same_everywhere_and_in_the_changelog() -> None:
     assert re.search(rf"^## {re.escape(lycosa.__version__)}\b.*\n\n\S", changelog, re.M)
 
 
-@pytest.mark.parametrize("script", ["scripts/lycosa", "scripts/test", ".ci/run"])
+@pytest.mark.parametrize("script", ["scripts/lycosa", "scripts/repairs", "scripts/test", ".ci/run"])
 def test_scripts_can_be_started(script: str) -> None:
     path = ROOT / script
     assert path.stat().st_mode & 0o111
     shell = path.read_text().splitlines()[0].removeprefix("#!").split()[-1]
     subprocess.run([shell, "-n", path], check=True)
+
+
+def test_every_slow_test_was_run_and_passed() -> None:
+    words = ["-m", "pytest", "-n", "0", "--collect-only", "-q", "-m", "slow", str(ROOT / "tests")]
+    found = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, timeout=100
+    )
+    slow = {line.partition("[")[0] for line in found.stdout.splitlines() if "::" in line}
+    assert slow, found.stdout + found.stderr
+    record = (ROOT / "docs" / "slow-tests.md").read_text("utf-8")
+    recorded = dict(re.findall(r"^\| `(\S+)` \| ([\w ]+) \|", record, re.M))
+    never = "run the files of these with: scripts/test --slow FILE"
+    assert not slow - set(recorded), never
+    assert {test: result for test, result in recorded.items() if result != "passed"} == {}
 
 
 def test_ci_runs_what_people_run() -> None:

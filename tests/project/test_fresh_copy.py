@@ -9,16 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("docs", "src", "scripts", "tests", ".ci")
-FILES = ("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml")
 
 
 def copy_tree(target: Path) -> Path:
-    junk = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, target / name, ignore=junk)
-    for name in FILES:
-        shutil.copy2(ROOT / name, target / name)
+    """Everything but what is ignored: as a clone has it, and the changes of today."""
+    ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
+    shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", *ignored))
     return target
 
 
@@ -62,11 +58,47 @@ def test_a_fresh_copy_sets_itself_up(tmp_path: Path) -> None:
     assert checks.returncode == 0, out + err
     assert out.endswith("All checks and tests passed.\n")
 
+    source = tree / "src/lycosa/_links.c"
+    source.write_text(source.read_text() + "/* changed */\n")
+    os.utime(source, (0, 0))  # as from an archive
+    built = {path.name: path.stat().st_mtime for path in tree.glob("src/lycosa/*.so")}
+    process = start(tree / "scripts/lycosa", "version")
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    for path in tree.glob("src/lycosa/*.so"):
+        assert path.stat().st_mtime > built.pop(path.name)  # compiled again
+    assert not built
+
     moved = tmp_path / "moved"
     tree.rename(moved)  # a virtual environment can't be moved: it is made anew
     process = start(moved / "scripts/lycosa", "version")
     out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
+
+
+SOURCES = [path.name for path in sorted((ROOT / "src/lycosa").glob("*.[ch]"))]
+
+
+@pytest.mark.parametrize("name", [*SOURCES, "_scan.h", "deeper/new.c", "../setup.py"])
+def test_whatever_is_compiled_is_compiled_again_when_it_changes(name: str, tmp_path: Path) -> None:
+    for part in ("scripts", "src/lycosa"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("*.so"))
+    for part in ("pyproject.toml", "setup.py"):
+        shutil.copy2(ROOT / part, tmp_path)
+    (tmp_path / ".venv").mkdir()
+
+    def shell(words: str) -> int:
+        script = f". scripts/_venv\n{words}"
+        return subprocess.run(["sh", "-c", script, "scripts/x"], cwd=tmp_path).returncode
+
+    assert shell("fresh test") != 0
+    assert shell('wanted >"$VENV/lycosa-test"') == 0
+    assert shell("fresh test") == 0
+    source = tmp_path / "src/lycosa" / name.replace("../", "../../")
+    source.parent.mkdir(exist_ok=True)
+    with source.open("a") as file:
+        file.write("/* changed */\n")
+    assert shell("fresh test") != 0
 
 
 def test_an_old_python_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def _alive(pid: int) -> bool:
 @pytest.mark.slow
 def test_ten_thousand_idle_connections(tmp_path: Path) -> None:
     if raise_file_limit() < 10_500:
-        pytest.skip("the hard limit of open files is too low")
+        pytest.skip("needs a hard limit of 10,500 open files")
     with SimWeb(WorldSpec(domains=8, plain=True, https=0), tmp_path) as many:
         idle = [
             socket.create_connection((address("http", n % 64), many.http_port))

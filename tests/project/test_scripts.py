@@ -1,0 +1,163 @@
+"""scripts/test on the machines that people have: what it needs, what it counts, what it records."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+TESTS = """
+import pytest
+
+def test_one():
+    pass
+
+@pytest.mark.skip(reason="needs a browser")
+@pytest.mark.parametrize("n", range(2))
+def test_two(n):
+    pass
+
+def test_three():
+    pytest.skip("needs the moon")
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", range(3))
+def test_large(n):
+    pass
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", range(2))
+def test_larger(n):
+    assert n == 0
+"""
+PYTHON = f"""#!/bin/sh
+case "$2" in ruff | mypy) exit 0 ;; esac
+exec {sys.executable} "$@"
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The real scripts over a handful of tests; style and types are found good."""
+    for part in ("scripts", ".ci"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    for part in ("pyproject.toml", "setup.py", "conftest.py"):
+        if (ROOT / part).exists():
+            shutil.copy2(ROOT / part, tmp_path)
+    for part in (".venv/bin", "docs", "tests", "src/lycosa"):
+        (tmp_path / part).mkdir(parents=True)
+    (tmp_path / "src/lycosa/_scan.c").touch()
+    (tmp_path / "tests/test_a.py").write_text(TESTS)
+    (tmp_path / "tests/test_b.py").write_text("def test_well():\n    pass\n")
+    python = tmp_path / ".venv/bin/python"
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    stamp = '. scripts/_venv\nwanted >"$VENV/lycosa-test"'
+    subprocess.run(["sh", "-c", stamp, "scripts/x"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def run(
+    *words: str | Path, cwd: Path = ROOT, **options: object
+) -> subprocess.CompletedProcess[str]:
+    own = ("PYTEST_", "LYCOSA_")  # of the run that this test is part of
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(own)}
+    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+        [*words], capture_output=True, text=True, timeout=110, cwd=cwd, env=environment, **options
+    )
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stdout.splitlines()[-1]
+
+
+def test_what_could_not_run_is_counted_in_the_last_line(tree: Path) -> None:
+    done = run(tree / "scripts/test")
+    assert (done.returncode, last_line(done)) == (
+        0,
+        "All checks and tests passed; 3 tests could not run on this machine:"
+        " needs a browser (2); needs the moon (1).",
+    )
+    done = run(tree / "scripts/test", "tests/test_b.py")
+    assert (done.returncode, last_line(done)) == (0, "All checks and tests passed.")
+    (tree / "tests/test_b.py").write_text("def test_ill():\n    raise AssertionError\n")
+    done = run(tree / "scripts/test")
+    assert (done.returncode, last_line(done)) == (1, "FAILED: tests")
+
+
+def test_the_build_server_fails_on_what_could_not_run(tree: Path) -> None:
+    done = run(tree / ".ci/run", "tests/test_a.py")
+    assert (done.returncode, last_line(done)) == (
+        1,
+        "FAILED: 3 tests could not run on this machine: needs a browser (2); needs the moon (1).",
+    )
+    assert run(tree / ".ci/run", "tests/test_b.py").returncode == 0
+
+
+def test_the_slow_tests_are_recorded_with_date_and_commit(tree: Path) -> None:
+    if shutil.which("git"):
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "x"]):
+            subprocess.run(["git", *words], cwd=tree, check=True)
+    record = tree / "docs/slow-tests.md"
+    assert run(tree / "scripts/test", "--slow").returncode == 1
+    rows = re.findall(r"^\| `(\S+)` \| (\w+) \| 0 \| (\S+) \| (\S+) \|$", record.read_text(), re.M)
+    assert [row[:2] for row in rows] == [
+        ("tests/test_a.py::test_large", "passed"),
+        ("tests/test_a.py::test_larger", "failed"),
+    ]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", row[2]) for row in rows)
+    assert all(re.fullmatch(r"[0-9a-f]{12}|unknown", row[3]) for row in rows)
+
+    text = "import pytest\n\n@pytest.mark.slow\ndef test_more():\n    pass\n"
+    (tree / "tests/test_b.py").write_text(text)
+    assert run(tree / "scripts/test", "--slow", "tests/test_b.py").returncode == 0
+    lines = record.read_text().splitlines()  # the others keep their rows
+    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == [
+        "tests/test_a.py::test_large",
+        "tests/test_a.py::test_larger",
+        "tests/test_b.py::test_more",
+    ]
+
+
+def pytest_in(folder: Path, *words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    config = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *config, "-n", "0", *words]
+    return run(*command, cwd=folder, **options)
+
+
+def test_an_ordinary_users_open_files_are_enough(tmp_path: Path) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    done = pytest_in(
+        tmp_path,
+        str(ROOT / "tests/test_fetch.py::test_a_thousand_slow_ones"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard)),
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_a_crawl_in_the_clone_is_no_part_of_a_test(tmp_path: Path) -> None:
+    (tmp_path / "lycosa-data").mkdir()
+    (tmp_path / "lycosa-data/crawl.sqlite").write_bytes(b"a crawl of yours")
+    done = pytest_in(tmp_path, str(ROOT / "tests/test_cli.py"))
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "lycosa-data/crawl.sqlite").read_bytes() == b"a crawl of yours"
+
+
+def test_settings_in_the_environment_are_no_part_of_a_test(tmp_path: Path) -> None:
+    probe = tmp_path / "test_probe.py"
+    probe.write_text("import os\n\ndef test_it():\n    assert 'LYCOSA_DELAY' not in os.environ\n")
+    shutil.copy2(ROOT / "conftest.py", tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), str(probe)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "LYCOSA_DELAY": "3"}, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout
