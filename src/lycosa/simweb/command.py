@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from lycosa.called import NAME, called
 from lycosa.errors import UserError
 from lycosa.simweb import serve
 from lycosa.simweb.check import check
@@ -58,14 +59,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
     except UserError as error:
-        print(f"lycosa simweb: {error}", file=sys.stderr)
+        print(f"{NAME} simweb: {error}", file=sys.stderr)
         return 2
     return code
 
 
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("lycosa simweb", description=_ABOUT, formatter_class=raw)
+    parser = argparse.ArgumentParser(called("simweb"), description=_ABOUT, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     serving = commands.add_parser(
         "serve", help="serve a web until Ctrl-C", description=_SERVE, formatter_class=raw
@@ -147,9 +148,7 @@ def _serve(options: argparse.Namespace) -> int:
             web.write_seeds(options.seeds)
         seeds = options.seeds or "seeds.txt"
         print(f"{len(web.seeds())} domains. Crawl them with:")
-        print(
-            f"  scripts/lycosa crawl {seeds} --email you@example.org --delay {web.spec.delay:g} \\"
-        )
+        print(f"  {called('crawl', seeds)} --email you@example.org --delay {web.spec.delay:g} \\")
         print(f"    --port-map {web.port_map} --nameserver {web.nameserver} \\")
         print("    --allow-private-addresses")
         print("Ctrl-C ends it.", flush=True)
