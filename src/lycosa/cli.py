@@ -268,6 +268,8 @@ def _run(argv: list[str]) -> int:
         import_module(f"lycosa.commands.{module}"), function
     )
     code = run(values, words)
+    if values.advice and command.name != "crawl":  # which said so when it began
+        print(f"lycosa: {values.advice}", file=sys.stderr)
     sys.stdout.flush()  # so that a closed pipe shows here, not at exit
     return code
 

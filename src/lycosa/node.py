@@ -55,6 +55,7 @@ def run_crawl(
     limits: RunLimits,
     seeds: list[str],
     resume: bool,
+    advice: str = "",
 ) -> int:
     """Start or resume a crawl and stay with it to its end; returns the exit code."""
     check = datadir.check_old if resume else datadir.check_new
@@ -70,6 +71,8 @@ def run_crawl(
             check(node.data_dir)
             frontier, name = opening.open_frontier(crawl, node, limits, sources, resume)
             limits = opening.shared_limits(frontier, limits)
+            if advice:
+                log.warning(advice)
             if certificates:
                 trust.lay_out(certificates, node.data_dir / datadir.TRUST)
             return Supervisor(crawl, node, limits, frontier, lock, name).run()

@@ -31,7 +31,7 @@ def crawl(values: Values, words: list[str]) -> int:
     from lycosa.node import run_crawl
 
     setup(node.log_level, node.log_format)
-    return run_crawl(shared, node, limits, seeds, resume)
+    return run_crawl(shared, node, limits, seeds, resume, values.advice)
 
 
 def check_seeds(words: list[str], needed: bool) -> list[str]:

@@ -10,7 +10,7 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -72,8 +72,10 @@ def _parser() -> argparse.ArgumentParser:
         "serve", help="serve a web until Ctrl-C", description=_SERVE, formatter_class=raw
     )
     serving.add_argument("log_dir", metavar="LOGDIR", type=Path, help="made if it is not there")
-    serving.add_argument("--processes", type=int, default=1, help="server processes (1)")
-    serving.add_argument("--addresses", type=int, default=64, help="addresses per group (64)")
+    serving.add_argument("--processes", type=_up_to(64), default=1, help="server processes (1)")
+    serving.add_argument(
+        "--addresses", type=_up_to(60_000), default=64, help="addresses per group (64)"
+    )
     serving.add_argument("--ports", type=_ports, help="HTTP,HTTPS,DNS instead of free ones")
     serving.add_argument("--verifiable", action="store_true", help="a certificate per domain")
     serving.add_argument("--seeds", type=Path, help="write the domains' names to this file")
@@ -113,6 +115,16 @@ def _world_flags(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=SHARE,...",
         help=f"shares of behaviours; the default is {known}",
     )
+
+
+def _up_to(most: int) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        number = int(text)
+        if not 1 <= number <= most:
+            raise argparse.ArgumentTypeError(f"{number} is not from 1 to {most}")
+        return number
+
+    return count
 
 
 def _ports(text: str) -> tuple[int, int, int]:
