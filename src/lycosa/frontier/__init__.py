@@ -7,7 +7,7 @@ milliseconds of the store's clock. It knows nothing of HTTP, robots.txt or sched
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -183,6 +183,16 @@ class Frontier(Protocol):
     ) -> int:
         """Queue URLs from outside a crawl; returns how many were new. With a rank they are seeds:
         first come, first visited, before any domain that was found by a link."""
+
+    def requeue(
+        self, keys: Sequence[tuple[int, int]], *, text_lost: bool = False
+    ) -> dict[str, int]:
+        """Pages that are done, by (domain_id, fp), become queued URLs again, each once and all in
+        one transaction; what is not done is left alone. Returns how many, by outcome.
+
+        A page whose text is kept stays as it is, or its text would be there twice: `text_lost`
+        says that the text of all of them is gone.
+        """
 
     def expired(self) -> list[int]:
         """Engines whose lease ended and that nobody declared dead; none as long as the caller

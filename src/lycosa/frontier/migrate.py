@@ -51,7 +51,7 @@ TABLES = (
         ("id",),
         _columns(
             int8="id pid started_ms renewed_ms lease_until last_batch pages queued domains",
-            text="host stats",
+            text="host outcomes stats",
             bool="dead",
         ),
     ),

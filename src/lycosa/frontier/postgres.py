@@ -17,9 +17,10 @@ from typing import Any
 import orjson
 
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release
-from lycosa.frontier.postgres_add import PostgresAdder
+from lycosa.frontier.postgres_again import PostgresAgain
 from lycosa.frontier.postgres_db import blobs, int8s, texts
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
+from lycosa.frontier.tally import counted
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id as id_of
 
@@ -37,7 +38,7 @@ _PAGE_NUMBERS = (
 )
 
 
-class PostgresFrontier(PostgresAdder):
+class PostgresFrontier(PostgresAgain):
     """See `frontier.Frontier`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -235,11 +236,12 @@ class PostgresFrontier(PostgresAdder):
 
     def _apply_once(self, owner: int, batch: Batch, now: int) -> Committed:
         result = Committed(now, 0, False, 0)
-        if batch.number > self._one("last_batch", owner=owner):
-            self._apply(owner, batch, now, result)
+        last, outcomes = self._rows("last_batch", owner=owner)[0]
+        if batch.number > last:
+            self._apply(owner, batch, now, result, outcomes)
         return result
 
-    def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
+    def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
         added, new_domains = self._add(batch.links, now, result, own=owner)
@@ -256,16 +258,17 @@ class PostgresFrontier(PostgresAdder):
             "account",
             owner=owner,
             number=batch.number,
-            pages=done,
+            pages=sum(1 for page in done if page.status),
             queued=added - left - purged,
             domains=new_domains,
+            outcomes=counted(outcomes, (page.outcome for page in done), result.purged),
             stats=orjson.dumps(batch.stats).decode(),
         )
 
-    def _finish(self, pages: list[PageRow]) -> tuple[int, int]:
-        """Record pages whose URL was ours to record; returns (responses, taken from the queue)."""
+    def _finish(self, pages: list[PageRow]) -> tuple[list[PageRow], int]:
+        """Record pages whose URL was ours to record; returns them, and how many left the queue."""
         if not pages:
-            return 0, 0
+            return [], 0
         by_key: dict[tuple[int, int], PageRow] = {}
         for page in pages:
             by_key.setdefault((page.domain_id, page.fp), page)
@@ -275,7 +278,7 @@ class PostgresFrontier(PostgresAdder):
         kept = [page for key, page in sorted(by_key.items()) if key in fresh or key in gone]
         if kept:
             self._execute("page_insert", **_page_arrays(kept))
-        return sum(1 for page in kept if page.status), len(gone)
+        return kept, len(gone)
 
     def _locate(self, orders: dict[tuple[int, int], int]) -> set[tuple[int, int]]:
         """Find the queue rows of pages that a redirect led to; returns those never seen before.

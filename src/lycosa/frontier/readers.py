@@ -36,7 +36,9 @@ def summed(engines: list[Engine], settings: Mapping[str, Any]) -> dict[str, Any]
 
 def engine_values(row: dict[str, Any]) -> Engine:
     """An engine's row with its counters unpacked."""
-    engine = orjson.loads(row.pop("stats")) | row
+    row["outcomes"] = orjson.loads(row["outcomes"])
+    row["ok"] = row["outcomes"].get("ok", 0)
+    engine = orjson.loads(row.pop("stats")) | row  # what the store counts is what counts
     engine["alive"] = not engine.pop("dead")
     return dict(engine)
 
@@ -56,4 +58,4 @@ def _tally(engines: list[Engine], key: str) -> dict[str, int]:
     for each in engines:
         for name, count in each.get(key, {}).items():
             counts[name] = counts.get(name, 0) + count
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+    return {name: n for name, n in sorted(counts.items(), key=lambda item: -item[1]) if n}

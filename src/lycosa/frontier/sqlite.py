@@ -13,10 +13,11 @@ import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
-from lycosa.frontier.sqlite_add import SqliteAdder
+from lycosa.frontier.sqlite_again import SqliteAgain
 from lycosa.frontier.sqlite_db import errors_mapped
 from lycosa.frontier.sqlite_store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
+from lycosa.frontier.tally import counted
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id as id_of
 
@@ -25,7 +26,7 @@ RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 FEW_ROWS = 8  # of one statement where a row may have half a megabyte (robots.txt)
 
 
-class SqliteFrontier(SqliteAdder):
+class SqliteFrontier(SqliteAgain):
     """See `frontier.Frontier`."""
 
     # -- engines ------------------------------------------------------------------------------
@@ -163,8 +164,9 @@ class SqliteFrontier(SqliteAdder):
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
         with self._transaction(owner) as now:
             result = Committed(now, 0, False, 0)
-            if batch.number > self._one("last_batch", {"owner": owner}):
-                self._apply(owner, batch, now, result)
+            last, outcomes = self.db.execute(SQL["last_batch"], {"owner": owner}).fetchone()
+            if batch.number > last:
+                self._apply(owner, batch, now, result, outcomes)
         self._shorten_log()
         self._control(result)
         return result
@@ -175,7 +177,7 @@ class SqliteFrontier(SqliteAdder):
         self._control(result)
         return result
 
-    def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
+    def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
         added, new_domains = self._add(batch.links, now, result, own=owner)
@@ -190,15 +192,16 @@ class SqliteFrontier(SqliteAdder):
         account = {
             "owner": owner,
             "number": batch.number,
-            "pages": done,
+            "pages": sum(1 for page in done if page.status),
             "queued": added - left - purged,
             "domains": new_domains,
+            "outcomes": counted(outcomes, (page.outcome for page in done), result.purged),
             "stats": orjson.dumps(batch.stats).decode(),
         }
         self.db.execute(SQL["account"], account)
 
-    def _finish(self, pages: list[PageRow]) -> tuple[int, int]:
-        """Record pages whose URL was ours to record; returns (responses, taken from the queue)."""
+    def _finish(self, pages: list[PageRow]) -> tuple[list[PageRow], int]:
+        """Record pages whose URL was ours to record; returns them, and how many left the queue."""
         if self._all_leave(pages):
             done, left = pages, len(pages)
         else:
@@ -209,7 +212,7 @@ class SqliteFrontier(SqliteAdder):
                 if taken or (page.order < 0 and self._first_seen(page)):
                     done.append(page)
         self._write_rows("page_insert", [_page_values(page) for page in done])
-        return sum(1 for page in done if page.status), left
+        return done, left
 
     def _all_leave(self, pages: list[PageRow]) -> bool:
         """Take all pages out of the queue if all are there, as is usual; else do nothing."""

@@ -16,12 +16,13 @@ FROM (SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 10
 WHERE id = %(owner)s AND NOT dead
 RETURNING renewed_ms;
 
--- last_batch: the number of the last batch that was applied
-SELECT last_batch FROM crawlers WHERE id = %(owner)s;
+-- last_batch: the number of the last batch that was applied, and the pages by outcome until then
+SELECT last_batch, outcomes FROM crawlers WHERE id = %(owner)s;
 
 -- account: what a batch changed, in the engine's own row
 UPDATE crawlers SET last_batch = %(number)s, pages = pages + %(pages)s,
-    queued = queued + %(queued)s, domains = domains + %(domains)s, stats = %(stats)s
+    queued = queued + %(queued)s, domains = domains + %(domains)s,
+    outcomes = %(outcomes)s, stats = %(stats)s
 WHERE id = %(owner)s;
 
 -- account_add: what seeds changed, in row 0, which belongs to nobody
@@ -30,6 +31,32 @@ INSERT INTO crawlers (id, host, pid, node, directory, started_ms, renewed_ms, le
 VALUES (0, '', 0, '', '', %(now)s, %(now)s, 0, true, %(queued)s, %(domains)s)
 ON CONFLICT (id) DO UPDATE SET queued = crawlers.queued + excluded.queued,
     domains = crawlers.domains + excluded.domains;
+
+-- outcomes_taken: what row 0 says of pages that people took back
+SELECT outcomes FROM crawlers WHERE id = 0 FOR UPDATE;
+
+-- account_again: pages became queued URLs again, or have another outcome now
+UPDATE crawlers SET pages = pages - %(pages)s, queued = queued + %(queued)s,
+    outcomes = %(outcomes)s
+WHERE id = 0;
+
+-- pages_again: pages are no longer done, unless their text is kept (or whether it is or not)
+DELETE FROM pages AS p USING unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
+WHERE p.domain_id = u.domain_id AND p.fp = u.fp AND (p.text_segment = 0 OR %(anyway)s)
+RETURNING p.domain_id, p.fp, p.url, p.depth, p.status, p.outcome;
+
+-- seen_again: where their queue rows are now
+INSERT INTO seen (domain_id, fp, ord) SELECT * FROM unnest(%(domains)s, %(fps)s, %(orders)s)
+ON CONFLICT (domain_id, fp) DO UPDATE SET ord = excluded.ord;
+
+-- domain_pages_less: fewer pages of these domains are done
+UPDATE domains AS d SET pages = greatest(0, d.pages - u.pages)
+FROM unnest(%(ids)s, %(pages)s) AS u (id, pages) WHERE d.id = u.id;
+
+-- origins_again: origins that failed for good are tried again
+UPDATE origins AS o SET failures = 0, retry_ms = 0, reason = ''
+FROM unnest(%(ids)s, %(names)s) AS u (id, name)
+WHERE o.domain_id = u.id AND o.origin = u.name AND (o.failures > 0 OR o.reason <> '');
 
 -- any_ready: whether a domain is ready: looking costs no write
 SELECT 1 FROM domains

@@ -25,6 +25,7 @@ CREATE TABLE crawlers (
     pages int8 NOT NULL DEFAULT 0,
     queued int8 NOT NULL DEFAULT 0,   -- rows it put into the queue, less those it took out
     domains int8 NOT NULL DEFAULT 0,  -- rows it put into domains
+    outcomes text NOT NULL DEFAULT '{}',  -- rows it put into pages, by outcome
     stats text NOT NULL DEFAULT '{}'
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 

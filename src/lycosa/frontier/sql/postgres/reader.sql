@@ -3,7 +3,7 @@ SELECT key, value FROM crawl;
 
 -- crawlers: every engine that ever worked on this crawl
 SELECT id, host, pid, node, directory, started_ms, renewed_ms, lease_until, dead, pages, queued,
-    domains, stats
+    domains, outcomes, stats
 FROM crawlers ORDER BY id;
 
 -- place: where the output of an engine lies

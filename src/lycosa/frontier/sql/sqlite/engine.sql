@@ -10,18 +10,43 @@ SELECT max(coalesce((SELECT max(renewed_ms) FROM crawlers), 0),
 UPDATE crawlers SET renewed_ms = :now, lease_until = :now + :lease
 WHERE id = :owner AND NOT dead;
 
--- last_batch: the number of the last batch that was applied
-SELECT last_batch FROM crawlers WHERE id = :owner;
+-- last_batch: the number of the last batch that was applied, and the pages by outcome until then
+SELECT last_batch, outcomes FROM crawlers WHERE id = :owner;
 
 -- account: what a batch changed, in the engine's own row
 UPDATE crawlers SET last_batch = :number, pages = pages + :pages, queued = queued + :queued,
-    domains = domains + :domains, stats = :stats
+    domains = domains + :domains, outcomes = :outcomes, stats = :stats
 WHERE id = :owner;
 
 -- account_add: what seeds changed, in row 0, which belongs to nobody
 INSERT INTO crawlers (id, host, pid, started_ms, renewed_ms, lease_until, dead, queued, domains)
 VALUES (0, '', 0, :now, :now, 0, 1, :queued, :domains)
 ON CONFLICT (id) DO UPDATE SET queued = queued + :queued, domains = domains + :domains;
+
+-- outcomes_taken: what row 0 says of pages that people took back
+SELECT outcomes FROM crawlers WHERE id = 0;
+
+-- account_again: pages became queued URLs again, or have another outcome now
+UPDATE crawlers SET pages = pages - :pages, queued = queued + :queued, outcomes = :outcomes
+WHERE id = 0;
+
+-- page_again: a page that is done, unless its text is kept (or, by 1, whether it is or not)
+SELECT domain_id, fp, url, depth, status, outcome FROM pages
+WHERE domain_id = ? AND fp = ? AND (text_segment = 0 OR ?);
+
+-- page_delete: a page is no longer done
+DELETE FROM pages WHERE domain_id = ? AND fp = ?;
+
+-- seen_again: where its queue row is now
+INSERT INTO seen (domain_id, fp, ord) VALUES (?, ?, ?)
+ON CONFLICT (domain_id, fp) DO UPDATE SET ord = excluded.ord;
+
+-- domain_pages_less: fewer pages of a domain are done
+UPDATE domains SET pages = max(0, pages - ?) WHERE id = ?;
+
+-- origin_again: an origin that failed for good is tried again
+UPDATE origins SET failures = 0, retry_ms = 0, reason = ''
+WHERE domain_id = ? AND origin = ? AND (failures > 0 OR reason <> '');
 
 -- lease_head: whether a domain is ready (the second condition is what the partial index asks for:
 -- SQLite does not conclude it from the first)

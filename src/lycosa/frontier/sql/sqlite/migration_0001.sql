@@ -21,6 +21,7 @@ CREATE TABLE crawlers (
     pages INTEGER NOT NULL DEFAULT 0,
     queued INTEGER NOT NULL DEFAULT 0,   -- rows it put into the queue, less those it took out
     domains INTEGER NOT NULL DEFAULT 0,  -- rows it put into domains
+    outcomes TEXT NOT NULL DEFAULT '{}',  -- rows it put into pages, by outcome
     stats TEXT NOT NULL DEFAULT '{}'
 );
 

@@ -2,7 +2,8 @@
 SELECT key, value FROM crawl;
 
 -- crawlers: every engine that ever worked on this crawl
-SELECT id, host, pid, started_ms, renewed_ms, lease_until, dead, pages, queued, domains, stats
+SELECT id, host, pid, started_ms, renewed_ms, lease_until, dead, pages, queued, domains,
+    outcomes, stats
 FROM crawlers ORDER BY id;
 
 -- domain_by_id: one domain

@@ -1,0 +1,76 @@
+"""Pages that are done and are taken back, on PostgreSQL: queued again by somebody's wish.
+
+Owns what changes with them: the queue, what was seen, their domains and origins, the counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lycosa.frontier.postgres_add import PostgresAdder
+from lycosa.frontier.postgres_db import int8s, texts
+from lycosa.frontier.states import found_order
+from lycosa.frontier.tally import Done, counted, flags_again, taken_back
+from lycosa.urls import split
+
+
+class PostgresAgain(PostgresAdder):
+    """See `frontier.Frontier`."""
+
+    def requeue(
+        self, keys: Sequence[tuple[int, int]], *, text_lost: bool = False
+    ) -> dict[str, int]:
+        chosen = sorted(set(keys))
+
+        def work(now: int) -> dict[str, int]:
+            done = self._take_back(chosen, text_lost)
+            if done:
+                self._enter_again(done, now)
+                self._count_again(done, now)
+            return dict(Counter(page[5] for page in done))
+
+        return self._transaction(work)
+
+    def _take_back(self, keys: list[tuple[int, int]], anyway: bool) -> list[Done]:
+        """These pages are no longer done; returns those that were."""
+        if not keys:
+            return []
+        domains, fps = zip(*keys, strict=True)
+        values = {"domains": int8s(domains), "fps": int8s(fps), "anyway": anyway}
+        rows = self._rows("pages_again", **values)
+        return sorted((d, f, url, depth, status, out) for d, f, url, depth, status, out in rows)
+
+    def _enter_again(self, done: list[Done], now: int) -> None:
+        links = [
+            (ident, fp, url, depth, "", flags_again(url, depth, outcome))
+            for ident, fp, url, depth, _, outcome in done
+        ]
+        self._execute(
+            "seen_again",
+            domains=int8s(link[0] for link in links),
+            fps=int8s(link[1] for link in links),
+            orders=int8s(found_order(link[3], now) for link in links),
+        )
+        self._enter(links, now)
+        ids, names = zip(*sorted({(page[0], split(page[2]).origin) for page in done}), strict=True)
+        self._execute("origins_again", ids=int8s(ids), names=texts(names))
+
+    def _count_again(self, done: list[Done], now: int) -> None:
+        queued = Counter(page[0] for page in done)
+        self._wake(queued, self._states(list(queued)), seed=False, now=now)
+        responses = Counter(page[0] for page in done if page[4])
+        if responses:
+            ids = sorted(responses)
+            pages = int8s(responses[ident] for ident in ids)
+            self._execute("domain_pages_less", ids=int8s(ids), pages=pages)
+        gone = taken_back(page[5] for page in done)
+        self._account_again(gone, now, pages=responses.total(), queued=len(done))
+        self._put({"finished": 0})
+
+    def _account_again(
+        self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0
+    ) -> None:
+        self._execute("account_add", now=now, queued=0, domains=0)
+        outcomes = counted(self._one("outcomes_taken"), (), changes)
+        self._execute("account_again", pages=pages, queued=queued, outcomes=outcomes)

@@ -1,0 +1,67 @@
+"""Pages that are done and are taken back, on SQLite: queued again by somebody's wish.
+
+Owns what changes with them: the queue, what was seen, their domains and origins, the counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lycosa.frontier import queries
+from lycosa.frontier.sqlite_add import SqliteAdder
+from lycosa.frontier.states import found_order
+from lycosa.frontier.tally import Done, counted, flags_again, taken_back
+from lycosa.urls import split
+
+SQL = queries.load("sqlite")
+
+
+class SqliteAgain(SqliteAdder):
+    """See `frontier.Frontier`."""
+
+    def requeue(
+        self, keys: Sequence[tuple[int, int]], *, text_lost: bool = False
+    ) -> dict[str, int]:
+        with self._transaction() as now:
+            done = self._take_back(keys, text_lost)
+            if done:
+                self._enter_again(done, now)
+                self._count_again(done, now)
+        return dict(Counter(page[5] for page in done))
+
+    def _take_back(self, keys: Sequence[tuple[int, int]], anyway: bool) -> list[Done]:
+        """These pages are no longer done; returns those that were."""
+        done: list[Done] = []
+        for ident, fp in sorted(set(keys)):
+            done += self.db.execute(SQL["page_again"], (ident, fp, anyway)).fetchall()
+        self.db.executemany(SQL["page_delete"], [page[:2] for page in done])
+        return done
+
+    def _enter_again(self, done: list[Done], now: int) -> None:
+        for ident, fp, url, depth, _, outcome in done:
+            order, flags = found_order(depth, now), flags_again(url, depth, outcome)
+            self.db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
+            self.db.execute(SQL["seen_again"], (ident, fp, order))
+        origins = sorted({(page[0], split(page[2]).origin) for page in done})
+        self.db.executemany(SQL["origin_again"], origins)
+
+    def _count_again(self, done: list[Done], now: int) -> None:
+        queued = Counter(page[0] for page in done)
+        for ident, state in self._states(sorted(queued)).items():
+            link = (ident, 0, "", 0, "", 0)  # only its domain counts
+            self._wake(link, state, queued[ident], now, seed=False)
+        responses = Counter(page[0] for page in done if page[4])
+        less = [(count, ident) for ident, count in responses.items()]
+        self.db.executemany(SQL["domain_pages_less"], less)
+        gone = taken_back(page[5] for page in done)
+        self._account_again(gone, now, pages=responses.total(), queued=len(done))
+        self.db.execute(SQL["setting_put"], ("finished", "0"))
+
+    def _account_again(
+        self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0
+    ) -> None:
+        self.db.execute(SQL["account_add"], {"now": now, "queued": 0, "domains": 0})
+        outcomes = counted(self._one("outcomes_taken"), (), changes)
+        values = {"pages": pages, "queued": queued, "outcomes": outcomes}
+        self.db.execute(SQL["account_again"], values)

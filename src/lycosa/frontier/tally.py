@@ -1,0 +1,40 @@
+"""Pages by outcome, kept in the row of the engine that recorded them. Pure.
+
+They change in the transaction that changes `pages`, so that what a person is told is what the table
+holds, whatever was killed when. Row 0, which belongs to nobody, counts what people took back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import orjson
+
+from lycosa.records import Flag
+
+Done = tuple[int, int, str, int, int, str]  # domain_id, fp, url, depth, status, outcome
+
+
+def counted(stored: str, outcomes: Iterable[str], more: Mapping[str, int]) -> str:
+    """The counts of a row with those of a batch."""
+    counts: Counter[str] = Counter(orjson.loads(stored))
+    counts.update(outcomes)
+    counts.update(more)
+    return orjson.dumps(counts).decode()
+
+
+def taken_back(outcomes: Iterable[str]) -> dict[str, int]:
+    """What to add for pages that are no longer recorded so."""
+    return {outcome: -count for outcome, count in Counter(outcomes).items()}
+
+
+def flags_again(url: str, depth: int, outcome: str) -> int:
+    """What a page that is queued again was, as far as its row tells.
+
+    The root of a site over https, at depth 0: as a bare domain it may also be tried over http.
+    """
+    if outcome == "sitemap":
+        return Flag.SITEMAP
+    bare = depth == 0 and url.startswith("https://") and url.count("/") == 3 and url.endswith("/")
+    return Flag.BARE if bare else Flag.NONE
