@@ -318,3 +318,90 @@ def test_the_table_of_options_is_sound() -> None:
         if option.default not in (None, "", ()):
             given = str(option.default) if isinstance(option.default, Path) else option.default
             assert option.kind.parse(given) == option.default, option.name
+
+
+# A value of each shared setting that is not its default, and another one for a resume.
+SHARED = {
+    "email": ("a@example.org", "b@example.org"),
+    "contact-url": ("https://a.example/", "https://b.example/"),
+    "delay": ("70", "140"),
+    "ip-delay": ("1", "3"),
+    "seeded-urls-only": (True, False),
+    "max-depth": ("0", "5"),
+    "max-pages-per-domain": ("7", "8"),
+    "max-queued-per-domain": ("70", "80"),
+    "sitemaps": (True, False),
+    "ignore-nofollow": (True, False),
+    "visit-timeout": ("60", "50"),
+    "lease-time": ("200", "300"),
+    "max-body": ("1M", "2M"),
+}
+
+
+def test_every_shared_setting_is_in_the_table_above() -> None:
+    assert set(SHARED) | {"exclude-file"} == {o.name for o in OPTIONS if o.shared}
+
+
+@pytest.mark.parametrize("changed", SHARED)
+def test_no_option_of_a_resume_resets_another(changed: str) -> None:
+    """Also not one whose value is what it would have been anyway: the user said so."""
+    before = crawl_settings(crawl({name: first for name, (first, _) in SHARED.items()}))
+    after = crawl_settings(crawl({changed: SHARED[changed][1]}), before)
+    assert len(after.difference(before)) == 1
+    assert after.difference(before)[0].startswith(f"--{changed}: ")
+    again = crawl_settings(crawl({"delay": "11"}), CrawlSettings.from_json(after.to_json()))
+    assert again.ip_delay == after.ip_delay
+
+
+def test_a_derived_ip_delay_still_follows_the_delay() -> None:
+    before = crawl_settings(crawl(EMAIL))
+    assert crawl_settings(crawl({"delay": "7"}), before).ip_delay == pytest.approx(0.1)
+
+
+# The same of what belongs to a machine.
+NODE = {
+    "warc": True,
+    "tls-verify": True,
+    "allow-private-addresses": True,
+    "allow-network": ["10.0.0.0/8"],
+    "ip-delay-exempt": ["192.0.2.0/24"],
+    "nameserver": ["192.0.2.1"],
+    "port-map": "80=8080",
+    "max-workers": "77",
+    "engines": "5",
+}
+
+
+@pytest.mark.parametrize("changed", ["warc", "max-workers", "engines", "nameserver"])
+def test_a_resume_keeps_what_was_said_of_the_machine(changed: str) -> None:
+    import json
+    from dataclasses import asdict
+
+    from lycosa.config import node_json
+
+    before = node_settings(crawl(NODE))
+    stored = {"node": json.dumps(node_json(before))}
+    other = {"warc": False, "max-workers": "78", "engines": "6", "nameserver": ["192.0.2.2"]}
+    after = node_settings(crawl({changed: other[changed]}), stored)
+    different = {key for key, value in asdict(after).items() if value != getattr(before, key)}
+    assert different == {changed.replace("-", "_").replace("nameserver", "nameservers")}
+
+
+def test_every_number_has_an_end() -> None:
+    """100,000 engines are no wish, they are a slip; the machine must not pay for it."""
+    numbers = ("whole number", "time of", "size")
+    asked = [o for o in OPTIONS if any(word in o.kind.expects for word in numbers)]
+    assert len(asked) >= 18
+    for option in asked:
+        for huge in ("999999999999999", "99999999999999999999999", 10**15, 1e14):
+            with pytest.raises(UserError) as caught:
+                collect(option.commands[0], {option.name: huge}, {})
+            assert f"--{option.name} must be " in str(caught.value)
+
+
+def test_a_hundred_thousand_engines_are_refused() -> None:
+    with pytest.raises(UserError, match=r"^--engines must be at most 256, not '100000'\.$"):
+        crawl({"engines": "100000"})
+    with pytest.raises(UserError, match=r"^LYCOSA_MAX_WORKERS must be at most 100,000, not"):
+        crawl({}, {"LYCOSA_MAX_WORKERS": "1000000"})
+    assert crawl({"engines": "256"})["engines"] == 256

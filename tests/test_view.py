@@ -84,7 +84,7 @@ def test_the_summary_says_what_was_kept_and_how_to_go_on() -> None:
     assert "lycosa-data/text" in stopped
     assert "Go on with: lycosa crawl --resume" in stopped
     shared = "\n".join(summary(NOW, "lycosa-data", True, "", "postgresql://host/db"))
-    assert "crawl.sqlite" not in shared and "--store 'postgresql://host/db'" in shared
+    assert "crawl.sqlite" not in shared and "--store postgresql://host/db" in shared
     finished = "\n".join(summary(NOW, "lycosa-data", True, "lycosa crawl --resume"))
     assert "is finished" in finished
     assert "Go on" not in finished

@@ -18,9 +18,11 @@ from importlib import import_module
 from typing import NoReturn
 
 from lycosa import __version__
+from lycosa.called import NAME, called
 from lycosa.config import Values, closest, collect
 from lycosa.errors import LycosaError, UserError
 from lycosa.options import SWITCH, Option, options_of
+from lycosa.terminal import guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,10 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 def _epilog(examples: tuple[str, ...]) -> str:
-    return "\n".join(["examples:", *(f"  {line}" for line in examples)]) if examples else ""
+    if not examples:
+        return ""
+    typed = (called() + line.removeprefix(NAME) for line in examples)
+    return "\n".join(["examples:", *(f"  {line}" for line in typed)])
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -185,7 +190,7 @@ def make_parser() -> argparse.ArgumentParser:
         "lycosa COMMAND --help",
     )
     parser = _Parser(
-        prog="lycosa",
+        prog=called(),
         description="Crawls the web broadly, politely and fast, and keeps the text.",
         epilog=_epilog(examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -235,7 +240,7 @@ def parse(argv: list[str]) -> tuple[Command, Values, list[str]]:
     if extra:
         raise UserError(_unknown(extra[0], name))
     if name is None:
-        raise UserError("A command is missing (see 'lycosa --help').")
+        raise UserError(f"A command is missing (see '{called('--help')}').")
     words = flags.pop("words", [])
     return (
         _command(name),
@@ -251,9 +256,9 @@ def _command(name: str) -> Command:
 def _unknown(word: str, command: str | None) -> str:
     word = word.split("=")[0]
     if not word.startswith("-") or command is None:
-        return f"'{word}' is one word too many (see 'lycosa --help')."
+        return f"'{word}' is one word too many (see '{called('--help')}')."
     known = [option.flag for option in options_of(command)]
-    return f"'lycosa {command}' has no option {word}{closest(word, known)}"
+    return f"'{called(command)}' has no option {word}{closest(word, known)}"
 
 
 def _run(argv: list[str]) -> int:
@@ -263,6 +268,8 @@ def _run(argv: list[str]) -> int:
         import_module(f"lycosa.commands.{module}"), function
     )
     code = run(values, words)
+    if values.advice and command.name != "crawl":  # which said so when it began
+        print(f"lycosa: {values.advice}", file=sys.stderr)
     sys.stdout.flush()  # so that a closed pipe shows here, not at exit
     return code
 
@@ -273,8 +280,14 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     _have_streams()
+    with guarded():
+        return _answered(sys.argv[1:] if argv is None else argv)
+
+
+def _answered(argv: list[str]) -> int:
+    """Run it; what goes wrong becomes one sentence and an exit code."""
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        return _run(argv)
     except UserError as error:
         return _complain(error, 2)
     except LycosaError as error:

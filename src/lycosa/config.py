@@ -18,7 +18,7 @@ from typing import Any
 from lycosa import __version__
 from lycosa.errors import UserError
 from lycosa.frontier import StoreRules
-from lycosa.options import Option, options_of, settings
+from lycosa.options import STORE, Option, TooMuch, options_of, settings
 from lycosa.scope import ScopeRules
 
 _NO_LIMIT = 0  # of the whole numbers below
@@ -33,6 +33,7 @@ class CrawlSettings:
     contact_url: str = ""
     delay: float = 70.0  # s
     ip_delay: float = 1.0  # s
+    ip_delay_given: bool = False  # else it follows the delay
     seeded_only: bool = False
     exclude: tuple[str, ...] = ()  # lines as scope reads them
     max_depth: int | None = None  # None: no limit; 0: the seeds only
@@ -84,7 +85,7 @@ class CrawlSettings:
         lines = []
         for part in fields(self):
             mine, theirs = getattr(self, part.name), getattr(stored, part.name)
-            if mine != theirs:
+            if mine != theirs and part.name != "ip_delay_given":
                 flag = _FLAG_OF.get(part.name, part.name.replace("_", "-"))
                 lines.append(f"--{flag}: {_shown(mine)} here, {_shown(theirs)} in the crawl")
         return lines
@@ -134,6 +135,7 @@ class Values:
 
     by_name: dict[str, Any]
     given: frozenset[str]  # not left at their default
+    advice: str = ""  # what the user should know of how they were given
 
     def __getitem__(self, name: str) -> Any:
         return self.by_name[name]
@@ -159,7 +161,21 @@ def collect(
         if option.name in from_file and option.name not in found:
             where = f"{option.name} in {file}"
             found[option.name] = _read(option, from_file[option.name], where)
-    return Values({o.name: o.default for o in options} | found, frozenset(found))
+    values = {o.name: o.default for o in options} | found
+    return Values(values, frozenset(found), _exposed(options, flags))
+
+
+def _exposed(options: list[Option], flags: Mapping[str, Any]) -> str:
+    """What to say of a password on the command line; '' if there is none."""
+    for option in options:
+        text = flags.get(option.name, "")
+        if option.kind is STORE and redact(text) != text:
+            variable = "" if option.flag_only else f"put the URL into {option.variable}, or "
+            return (
+                f"Everybody on this machine can read the password in --{option.name} (ps):"
+                f" {variable}leave it out and set PGPASSWORD or write a ~/.pgpass."
+            )
+    return ""
 
 
 def _read(option: Option, value: object, source: str) -> object:
@@ -173,6 +189,8 @@ def _read(option: Option, value: object, source: str) -> object:
 def _read_one(option: Option, value: object, source: str) -> object:
     try:
         return option.kind.parse(value)
+    except TooMuch:
+        raise UserError(f"{source} must be at most {option.kind.most}, not {value!r}.") from None
     except (ValueError, TypeError):
         shown = redact(value) if isinstance(value, str) else value
         raise UserError(f"{source} must be {option.kind.expects}, not {shown!r}.") from None
@@ -259,7 +277,9 @@ def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> Crawl
             "A crawl needs your email address, so that site owners can reach you:"
             " add --email you@example.org."
         )
-    if "ip_delay" not in given and "delay" in given:
+    if "ip_delay" in given:
+        given["ip_delay_given"] = True
+    elif "delay" in given and not (stored and stored.ip_delay_given):
         given["ip_delay"] = given["delay"] / 70
     return _checked(CrawlSettings(**given) if stored is None else replace(stored, **given))
 
@@ -279,6 +299,8 @@ def node_key(name: str = "") -> str:
 def node_json(node: NodeSettings) -> dict[str, Any]:
     """What a later run on this machine goes on with."""
     kept = {name: getattr(node, name) for name in _NODE_KEPT}
+    if node.engines != min(cores(), node.max_workers):  # another machine may have other cores
+        kept["engines"] = node.engines
     return {**kept, "port_map": {str(port): to for port, to in node.port_map.items()}}
 
 
@@ -288,7 +310,7 @@ def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
 
     try:
         found = json.loads(stored.get(NODE_KEY) or "{}")
-        kept = {name: found[name] for name in _NODE_KEPT if name in found}
+        kept = {name: found[name] for name in (*_NODE_KEPT, "engines") if name in found}
         for name in ("allow_network", "ip_delay_exempt"):
             kept[name] = tuple(kept.get(name, ()))
         kept["nameservers"] = tuple((host, port) for host, port in kept.get("nameservers", ()))

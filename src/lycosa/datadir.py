@@ -21,6 +21,7 @@ import time
 import uuid
 from pathlib import Path
 
+from lycosa.called import called
 from lycosa.errors import UserError
 from lycosa.frontier import DATABASE
 
@@ -71,7 +72,7 @@ def check_shared(path: Path) -> None:
     """Refuse a directory in which no node of a shared crawl can work; changes nothing."""
     if (path / DATABASE).exists():
         raise UserError(
-            f"{path} holds a crawl on SQLite: move it with 'lycosa migrate', "
+            f"{path} holds a crawl on SQLite: move it with '{called('migrate')}', "
             "or name another directory with --data-dir."
         )
     if path.exists() and not path.is_dir():
@@ -152,7 +153,7 @@ def lock(path: Path) -> int:
         os.close(fd)
         raise UserError(
             f"Another lycosa process works in {path}: wait for its end, stop it with "
-            f"'lycosa stop --data-dir {path}', or name another directory."
+            f"'{called('stop', '--data-dir', path)}', or name another directory."
         )
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)

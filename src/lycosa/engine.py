@@ -56,6 +56,7 @@ from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
+from lycosa.terminal import guarded
 from lycosa.trust import as_path
 from lycosa.urls import split
 from lycosa.visit import VisitRules
@@ -346,7 +347,7 @@ class Engine:
         """Not the host's fault. Out of open files: fewer fetches at once."""
         stats = self.core.stats
         if failure == Failure.NAMESERVER:
-            self._warn("no name server can be reached: see 'lycosa check'")
+            self._warn("no name server can be reached: the command 'check' says more")
             return
         stats.local_shortage += 1
         if not stats.short_of_files or self.core.scheduler.visiting < self.workers:
@@ -494,4 +495,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with guarded():
+        sys.exit(main())

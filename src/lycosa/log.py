@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from lycosa.config import redact
+from lycosa.terminal import in_json
 
 _LEVELS = {name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error")}
 
@@ -97,7 +98,7 @@ class _Json(logging.Formatter):
         if record.exc_info:
             event["traceback"] = self.formatException(record.exc_info)
         clean = {key: redact(v) if isinstance(v, str) else v for key, v in event.items()}
-        return json.dumps(clean, default=lambda v: redact(str(v)), ensure_ascii=False)
+        return in_json(json.dumps(clean, default=lambda v: redact(str(v)), ensure_ascii=False))
 
 
 def _plain(value: Any) -> str:

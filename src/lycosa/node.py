@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from lycosa import datadir, mark, opening, trust, upkeep
+from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
 from lycosa.errors import EXIT_DISK_FULL, EXIT_FENCED, StoreError, UserError
@@ -54,6 +55,7 @@ def run_crawl(
     limits: RunLimits,
     seeds: list[str],
     resume: bool,
+    advice: str = "",
 ) -> int:
     """Start or resume a crawl and stay with it to its end; returns the exit code."""
     check = datadir.check_old if resume else datadir.check_new
@@ -69,6 +71,8 @@ def run_crawl(
             check(node.data_dir)
             frontier, name = opening.open_frontier(crawl, node, limits, sources, resume)
             limits = opening.shared_limits(frontier, limits)
+            if advice:
+                log.warning(advice)
             if certificates:
                 trust.lay_out(certificates, node.data_dir / datadir.TRUST)
             return Supervisor(crawl, node, limits, frontier, lock, name).run()
@@ -216,7 +220,7 @@ class Supervisor:
         self.stored_pages, stop = self.frontier.totals()
         self._check_server()
         if stop:
-            self.stop("asked to stop by 'lycosa stop'")
+            self.stop("asked to stop by the command")
         elif 0 < self.limits.max_pages <= self.stored_pages:
             self.stop(f"{self.limits.max_pages} pages reached")
         elif self.loader.done.is_set() and self.frontier.finished():
@@ -477,8 +481,8 @@ class Supervisor:
         snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
         store = redact(self.node.store) if is_server(self.node.store) else ""
-        named = f" --store '{store}'" if store else ""
-        hint = f"lycosa crawl --resume --data-dir {directory}{named}"
+        named = ("--store", store) if store else ()
+        hint = called("crawl", "--resume", "--data-dir", directory, *named)
         if self.failure:
             print(f"lycosa: {self.failure}", file=sys.stderr)
         for text in summary(snapshot, str(directory), self.finished, hint, store):

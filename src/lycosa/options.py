@@ -26,6 +26,11 @@ class Kind:
 
     expects: str
     parse: Callable[[object], object]
+    most: str = ""  # the largest value, as a person writes it
+
+
+class TooMuch(ValueError):
+    """A value beyond what its option can mean: a slip of the keyboard rather than a wish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,12 @@ def parse_size(value: object) -> int:
     if isinstance(value, str):
         value = re.sub(r"(?i)(?<=[kmgt])i?b$|(?<=\d)b$", "", value.strip())
     return int(_at_least(_amount(value, _SIZES), 1))
+
+
+def _at_most(amount: float, high: float) -> float:
+    if amount > high:
+        raise TooMuch
+    return amount
 
 
 def parse_whole(value: object, low: int = 0) -> int:
@@ -171,8 +182,9 @@ def parse_store(value: object) -> str:
     return text
 
 
-def whole(low: int = 0) -> Kind:
-    return Kind(f"a whole number of at least {low}", lambda v: parse_whole(v, low))
+def whole(low: int, high: int) -> Kind:
+    expects = f"a whole number of at least {low}"
+    return Kind(expects, lambda v: int(_at_most(parse_whole(v, low), high)), f"{high:,}")
 
 
 def choice(*names: str) -> Kind:
@@ -184,13 +196,18 @@ def choice(*names: str) -> Kind:
     return Kind("one of " + ", ".join(names), parse)
 
 
-def seconds(low: float = 0, above: bool = False) -> Kind:
+def seconds(most: str, low: float = 0, above: bool = False) -> Kind:
     bound = f"more than {low:g}" if above else f"at least {low:g}"
     expects = f"a time of {bound} seconds, such as 90, 30m, 12h or 2d"
-    return Kind(expects, lambda v: _at_least(parse_seconds(v), low, above))
+    high = parse_seconds(most)
+    return Kind(expects, lambda v: _at_most(_at_least(parse_seconds(v), low, above), high), most)
 
 
-SIZE = Kind("a size such as 512k, 5M or 1G", parse_size)
+def size(most: str) -> Kind:
+    high = parse_size(most)
+    return Kind("a size such as 512k, 5M or 1G", lambda v: int(_at_most(parse_size(v), high)), most)
+
+
 SWITCH = Kind("true or false", parse_switch)
 TEXT = Kind("a text", _text)
 PATH = Kind("a path", parse_path)
@@ -223,24 +240,29 @@ OPTIONS: tuple[Option, ...] = (
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
            " pattern a line", "FILE", shared=True),
     Option("seeded-urls-only", SWITCH, False, "stay in the domains of the seeds", shared=True),
-    Option("max-workers", whole(1), 1000, "fetches in flight at once on this node", "N",
+    Option("max-workers", whole(1, 100_000), 1000, "fetches in flight at once on this node", "N",
            commands=("crawl", "check")),
-    Option("engines", whole(1), None, "processes", "N", commands=("crawl", "check"),
+    Option("engines", whole(1, 256), None, "processes", "N", commands=("crawl", "check"),
            shown_default="one per core"),
-    Option("max-pages", whole(1), None, "stop after this many pages of the whole crawl", "N",
+    Option("max-pages", whole(1, 10**12), None,
+           "stop after this many pages of the whole crawl", "N",
            shown_default="no limit"),
-    Option("max-duration", seconds(0, above=True), None, "stop after this long", "TIME",
+    Option("max-duration", seconds("3650d", above=True), None, "stop after this long", "TIME",
            unit="seconds", shown_default="no limit"),
-    Option("max-depth", whole(), None, "follow at most this many links from a seed", "N",
+    Option("max-depth", whole(0, 65_536), None, "follow at most this many links from a seed", "N",
            shared=True, shown_default="no limit"),
-    Option("max-pages-per-domain", whole(1), None, "fetch at most this many pages of a domain",
+    Option("max-pages-per-domain", whole(1, 10**9), None,
+           "fetch at most this many pages of a domain",
            "N", shared=True, shown_default="no limit"),
-    Option("max-queued-per-domain", whole(1), 10_000, "keep at most this many URLs of a domain"
+    Option("max-queued-per-domain", whole(1, 10**9), 10_000,
+           "keep at most this many URLs of a domain"
            " waiting; more are counted and dropped", "N", shared=True),
-    Option("delay", seconds(), 70.0, "wait this long between the end of a visit to a domain and"
+    Option("delay", seconds("30d"), 70.0,
+           "wait this long between the end of a visit to a domain and"
            " the next; a longer Crawl-delay in robots.txt wins", "TIME", unit="seconds",
            shared=True, commands=("crawl", "check")),
-    Option("ip-delay", seconds(), None, "wait this long between visits to one IP address", "TIME",
+    Option("ip-delay", seconds("1d"), None,
+           "wait this long between visits to one IP address", "TIME",
            unit="seconds", shared=True, shown_default="a 70th of the delay"),
     Option("warc", SWITCH, False, "keep responses as WARC files beside the text"),
     Option("sitemaps", SWITCH, False, "also find pages by the sitemaps that robots.txt names",
@@ -259,40 +281,43 @@ OPTIONS: tuple[Option, ...] = (
            commands=("crawl", "check"), shown_default="those of the system"),
     Option("port-map", PORTS, {}, "connect to other ports than URLs say; for rehearsals",
            "80=18080,443=18443", shown_default="none"),
-    Option("visit-timeout", seconds(0, above=True), 90.0, "end a visit after this long", "TIME",
+    Option("visit-timeout", seconds("1h", above=True), 90.0, "end a visit after this long", "TIME",
            unit="seconds", shared=True),
-    Option("lease-time", seconds(0, above=True), 180.0, "how long an engine may be silent before"
+    Option("lease-time", seconds("1d", above=True), 180.0, "how long an engine may be silent before"
            " others take over its domains", "TIME", unit="seconds", shared=True),
-    Option("max-body", SIZE, 5 * KIB**2, "read at most this much of a response", "SIZE",
+    Option("max-body", size("1G"), 5 * KIB**2, "read at most this much of a response", "SIZE",
            unit="bytes", shared=True),
     Option("log-level", choice("debug", "info", "warning", "error"), "info", "what to report",
            "LEVEL", commands=LOGGERS),
     Option("log-format", choice("text", "json"), "text", "how to report it", "FORMAT",
            commands=LOGGERS),
-    Option("log-interval", seconds(0, above=True), 5.0, "without a terminal, report progress this"
+    Option("log-interval", seconds("1d", above=True), 5.0,
+           "without a terminal, report progress this"
            " often", "TIME", unit="seconds", commands=LOGGERS),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
     Option("json", SWITCH, False, "print JSON", commands=("check", *READERS), flag_only=True),
     Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("pages",),
            flag_only=True),
-    Option("status", whole(), 0, "only pages with this HTTP status", "CODE", commands=("pages",),
+    Option("status", whole(0, 999), 0,
+           "only pages with this HTTP status", "CODE", commands=("pages",),
            flag_only=True, shown_default="any"),
     Option("outcome", TEXT, "", "only pages with this outcome, such as ok, redirect or timeout",
            "NAME", commands=("pages",), flag_only=True),
-    Option("since", seconds(), 0.0, "only pages of the last 10m, 2h, 1d and so on", "TIME",
+    Option("since", seconds("36500d"), 0.0, "only pages of the last 10m, 2h, 1d and so on", "TIME",
            commands=("pages",), unit="seconds", flag_only=True, shown_default="all"),
     Option("prefix", TEXT, "", "only URLs that begin so", "URL", commands=("pages",),
            flag_only=True),
-    Option("limit", whole(1), 100, "at most this many", "N", commands=("pages",),
+    Option("limit", whole(1, 10**9), 100, "at most this many", "N", commands=("pages",),
            flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),
     Option("data-dir", PATH, Path("lycosa-demo"), "where the demo is kept; an older demo there is"
            " replaced", "DIR", commands=("demo",), flag_only=True),
-    Option("domains", whole(1), 200, "domains of the simulated web", "N", commands=("demo",),
+    Option("domains", whole(1, 100_000), 200,
+           "domains of the simulated web", "N", commands=("demo",),
            flag_only=True),
-    Option("pages", whole(1), 10, "pages of each domain", "N", commands=("demo",),
+    Option("pages", whole(1, 100_000), 10, "pages of each domain", "N", commands=("demo",),
            flag_only=True),
-    Option("delay", seconds(), 0.5, "wait this long between visits to a domain", "TIME",
+    Option("delay", seconds("1h"), 0.5, "wait this long between visits to a domain", "TIME",
            unit="seconds", commands=("demo",), flag_only=True),
     Option("from", PATH, None, "the data directory of the crawl to move", "DIR",
            commands=("migrate",), flag_only=True),

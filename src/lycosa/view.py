@@ -11,6 +11,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from lycosa.called import called
+from lycosa.terminal import raw, visible
+
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _CLEAR_BELOW = "\x1b[J"
 _MIB = 1024**2
@@ -90,7 +93,7 @@ def summary(
         lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
     if store:
         lines.append(f"The text that this node fetched is in {data_dir}/text.")
-        lines.append(f"Where all of it is: lycosa pages --store '{store}'")
+        lines.append(f"Where all of it is: {called('pages', '--store', store)}")
     else:
         place = f"{data_dir}/text, the list of pages in {data_dir}/crawl.sqlite"
         lines.append(f"The text is in {place}.")
@@ -161,6 +164,7 @@ def _time(now: Snapshot) -> str:
 
 
 def _fit(text: str, width: int) -> str:
+    text = visible(text)
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
@@ -168,7 +172,7 @@ class Screen:
     """Redraws lines in place on a terminal and leaves it as it was."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
+        self._stream = raw(stream or sys.stderr)
         self._drawn = 0  # lines on the screen that belong to us
 
     def usable(self) -> bool:

@@ -19,7 +19,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "none too soon" in done.stdout
-    assert f"scripts/lycosa status --data-dir {root}" in done.stdout
+    assert f"{sys.executable} -m lycosa status --data-dir {root}" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr  # no terminal, no drawing
     return root
 

@@ -56,6 +56,12 @@ def test_status(changes: dict[str, Any], state: str) -> None:
     assert status_lines({**STATUS, **changes}, NOW)[0].startswith(state)
 
 
+def test_a_hint_names_the_crawl() -> None:
+    stopped = {**STATUS, "engines": []}
+    line = status_lines(stopped, NOW, ("--data-dir", "my data"))[0]
+    assert "'lycosa crawl --resume --data-dir 'my data''" in line
+
+
 def test_domains_that_wait_count_for_the_limit() -> None:
     """Politeness allows as many visits as domains with something left, held and due or not."""
     settings = CrawlSettings(email="tests@lycosa.example")

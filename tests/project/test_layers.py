@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 
 # A module may import from its own layer and from those above it in this table.
 LAYERS = {
-    "words": "__init__ errors records clock",
+    "words": "__init__ errors records clock called terminal",
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
     " scheduler parse sitemaps decode dedup metrics charset encoding media htmlguard _links _scan"
     " visit",

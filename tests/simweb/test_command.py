@@ -60,3 +60,10 @@ def test_serve_until_interrupted(tmp_path: Path) -> None:
         assert seeds.read_text().split() == ["d000000.test", "d000001.test"]
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
+
+
+def test_so_many_processes_are_a_slip(tmp_path: Path) -> None:
+    for flag in ("--processes", "--addresses"):
+        with pytest.raises(SystemExit) as caught:
+            main(["serve", str(tmp_path / "log"), flag, "100000"])
+        assert caught.value.code == 2

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from lycosa.called import called
 from lycosa.config import (
     NODE_KEY,
     Values,
@@ -30,7 +31,7 @@ def crawl(values: Values, words: list[str]) -> int:
     from lycosa.node import run_crawl
 
     setup(node.log_level, node.log_format)
-    return run_crawl(shared, node, limits, seeds, resume)
+    return run_crawl(shared, node, limits, seeds, resume, values.advice)
 
 
 def check_seeds(words: list[str], needed: bool) -> list[str]:
@@ -38,7 +39,7 @@ def check_seeds(words: list[str], needed: bool) -> list[str]:
     if needed and not words:
         raise UserError(
             "A crawl needs seeds: name a file with one domain or URL a line, or - for standard"
-            " input; 'lycosa crawl --resume' goes on with an earlier crawl."
+            f" input; '{called('crawl', '--resume')}' goes on with an earlier crawl."
         )
     for word in words:
         if word == "-":

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lycosa.called import called
 from lycosa.commands.look import opened
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, Values, cores
 from lycosa.errors import UserError
@@ -60,7 +61,7 @@ def prepare(root: Path) -> None:
             raise UserError(f"{root} is not a demo of lycosa: name another with --data-dir.")
         shutil.rmtree(root)
     root.mkdir(parents=True, exist_ok=True)
-    (root / MARK).write_text("Made by 'lycosa demo', and removed by the next one.\n")
+    (root / MARK).write_text("Made by the demo of lycosa, and removed by the next one.\n")
 
 
 def demo_spec(domains: int, pages: int, delay: float) -> WorldSpec:
@@ -105,13 +106,13 @@ def verdict(report: Report) -> str:
 
 def hints(root: Path, url: str) -> list[str]:
     """What to try next."""
-    where = f"--data-dir {root}"
+    where = ("--data-dir", root)
     return [
         "",
         "Look at it:",
-        f"  scripts/lycosa status {where}",
-        f"  scripts/lycosa pages {where} --limit 5",
-        f"  scripts/lycosa show {where} {url}",
+        f"  {called('status', *where)}",
+        f"  {called('pages', *where, '--limit', 5)}",
+        f"  {called('show', *where, url)}",
         f"  zstdcat {root}/text/*.jsonl.zst | jq -r .title | head",
     ]
 

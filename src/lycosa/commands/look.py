@@ -12,10 +12,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from lycosa.called import called
 from lycosa.clock import wall_now
-from lycosa.config import Values
+from lycosa.config import Values, redact
 from lycosa.datadir import in_use
 from lycosa.errors import UserError
+from lycosa.terminal import in_json, one_line
 from lycosa.view import duration, kinds, size
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def print_json(value: Any, indent: bool = True) -> None:
     import orjson
 
     option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
-    print(orjson.dumps(value, option=option, default=str).decode())
+    print(in_json(orjson.dumps(value, option=option, default=str).decode()))
 
 
 def status(values: Values, _: list[str]) -> int:
@@ -60,7 +62,7 @@ def status(values: Values, _: list[str]) -> int:
     if values["json"]:
         print_json(found)
     else:
-        print("\n".join(status_lines(found, found["now_ms"])))
+        print("\n".join(status_lines(found, found["now_ms"], same_crawl(values))))
     return 0
 
 
@@ -91,12 +93,18 @@ def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     return limiting(stats, settings.delay, sum(each.get("max_workers", 1000) for each in told))
 
 
-def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
+def same_crawl(values: Values) -> tuple[object, ...]:
+    """The flags that name this crawl in another command, as far as they are needed."""
+    given = [name for name in ("data-dir", "store") if name in values.given]
+    return tuple(word for name in given for word in (f"--{name}", redact(str(values[name]))))
+
+
+def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] = ()) -> list[str]:
     """The status for people; pure."""
     alive = [each for each in found["engines"] if is_alive(each, now_ms)]
     since = (now_ms - found["started_ms"]) / 1000 if found["started_ms"] else 0.0
     lines = [
-        f"{_state(found, alive)}, started {duration(since)} ago",
+        f"{_state(found, alive, where)}, started {duration(since)} ago",
         f"pages    {found['pages']:,} ({found['ok']:,} ok), {size(found['bytes'])} received",
         f"queued   {found['queued']:,} URLs",
         f"domains  {found['domains']:,}, {found['leased']:,} held by engines,"
@@ -133,11 +141,11 @@ def is_alive(engine: dict[str, Any], now_ms: int) -> bool:
     return bool(engine["alive"]) and engine.get("lease_until", now_ms + 1) > now_ms
 
 
-def _state(found: dict[str, Any], alive: list[dict[str, Any]]) -> str:
+def _state(found: dict[str, Any], alive: list[dict[str, Any]], where: tuple[object, ...]) -> str:
     if found["finished"]:
         return "finished"
     if not alive and not found.get("running"):
-        return "stopped (go on with 'lycosa crawl --resume')"
+        return f"stopped (go on with '{called('crawl', '--resume', *where)}')"
     if found["stop_requested"]:
         return "stopping"
     return "running" if found["seeds_loaded"] else "running, loading seeds"
@@ -213,7 +221,7 @@ def page_line(row: PageRow) -> str:
     """One page on one line."""
     target = f" -> {row.redirect}" if row.redirect else ""
     code = row.status or "-"
-    return f"{utc(row.fetched_ms)} {code:>3} {row.outcome:<12} {row.url}{target}"
+    return one_line(f"{utc(row.fetched_ms)} {code:>3} {row.outcome:<12} {row.url}{target}")
 
 
 def page_json(row: PageRow) -> dict[str, Any]:
@@ -228,7 +236,8 @@ def show(values: Values, words: list[str]) -> int:
         found = reader.find(words[0])
         row: PageRow | None = found["page"]
         if row is None:
-            raise UserError(f"{found['url']} was not fetched; 'lycosa why {words[0]}' says why.")
+            hint = called("why", words[0], *same_crawl(values))
+            raise UserError(f"{found['url']} was not fetched; '{hint}' says why.")
         places = Places(reader)
         text = _text_of(reader, values, row, places.of(row))
         where = places.json(row)
@@ -273,7 +282,7 @@ def record_lines(row: PageRow) -> list[str]:
         "text": f"{row.text_chars:,} characters" if row.text_segment else "none kept",
         "depth": row.depth,
     }
-    return [f"{name:<9}{value}" for name, value in named.items() if value != ""]
+    return [f"{name:<9}{one_line(str(value))}" for name, value in named.items() if value != ""]
 
 
 def exclude(values: Values, words: list[str]) -> int:

@@ -7,8 +7,10 @@ import sys
 import uuid
 from pathlib import Path
 
+from lycosa.called import called
 from lycosa.config import Values, redact
 from lycosa.errors import UserError
+from lycosa.terminal import raw
 
 
 def migrate(values: Values, _: list[str]) -> int:
@@ -28,7 +30,7 @@ def migrate(values: Values, _: list[str]) -> int:
         os.close(lock)
     print(f"Moved {counts['pages']:,} pages, {counts['queue']:,} queued URLs and")
     print(f"{counts['domains']:,} domains; the text stays in {root}. Go on with:")
-    print(f"  lycosa crawl --resume --data-dir {root} --store '{redact(store)}'")
+    print(f"  {called('crawl', '--resume', '--data-dir', root, '--store', redact(store))}")
     return 0
 
 
@@ -64,4 +66,4 @@ def _move(root: Path, store: str) -> dict[str, int]:
 
 def _progress(table: str, rows: int) -> None:
     if sys.stderr.isatty():
-        print(f"\r{table}: {rows:,} rows   ", end="", file=sys.stderr, flush=True)
+        print(f"\r{table}: {rows:,} rows   ", end="", file=raw(sys.stderr), flush=True)

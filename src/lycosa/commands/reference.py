@@ -77,7 +77,8 @@ def _settings() -> str:
     for option in settings():
         shared = "yes" if option.shared else ""
         key = "" if option.name == "config" else f"`{option.name}`"
-        lines.append(f"| `{option.variable}` | {key} | {option.kind.expects} | {shared} |")
+        most = f"; at most {option.kind.most}" if option.kind.most else ""
+        lines.append(f"| `{option.variable}` | {key} | {option.kind.expects}{most} | {shared} |")
     return "\n".join(lines) + "\n"
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lycosa.called import called
 from lycosa.commands.look import opened, page_json, print_json, utc
 from lycosa.config import CrawlSettings, Values, stored_settings
 from lycosa.records import Flag, Origin, PageRow
+from lycosa.terminal import one_line
 from lycosa.view import duration
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def why(values: Values, words: list[str]) -> int:
         page = page_json(facts.page) if facts.page else None
         print_json({"url": facts.url, "domain": facts.domain, "page": page, "why": lines})
     else:
-        print("\n".join(lines))
+        print("\n".join(map(one_line, lines)))
     return 0
 
 
@@ -141,7 +143,9 @@ def _done(page: PageRow) -> list[str]:
     if page.redirect:
         lines.append(f"redirect     {page.redirect}")
     if page.text_segment:
-        lines.append(f"text         {page.text_chars:,} characters (print it with 'lycosa show')")
+        lines.append(
+            f"text         {page.text_chars:,} characters (print it with '{called('show')}')"
+        )
     return lines
 
 

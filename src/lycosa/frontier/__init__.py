@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from lycosa.called import called
 from lycosa.errors import StoreGone, UserError
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 
@@ -347,7 +348,7 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
     if not path.exists():
         raise UserError(
             f"There is no crawl in {data_dir}: name its directory with --data-dir, "
-            "or start one with 'lycosa crawl'."
+            f"or start one with '{called('crawl')}'."
         )
     return SqliteReader(path)
 

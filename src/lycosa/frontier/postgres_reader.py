@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.rows import dict_row
 
+from lycosa.called import called
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
@@ -42,7 +43,7 @@ class PostgresReader:
             self.db.close()
             raise UserError(
                 f"There is no crawl in the PostgreSQL database {self.where}: start one with "
-                "'lycosa crawl SEEDS --store …', or correct --store."
+                f"'{called('crawl')} SEEDS --store …', or correct --store."
             )
 
     def _run(self, action: Callable[[], T]) -> T:

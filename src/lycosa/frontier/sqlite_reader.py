@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
@@ -36,7 +37,9 @@ class SqliteReader:
         self.path = path
         self.db = connect_to_read(path)
         if check_version(self.db) == 0:
-            raise UserError(f"{path} holds no crawl: remove it, and start one with 'lycosa crawl'.")
+            raise UserError(
+                f"{path} holds no crawl: remove it, and start one with '{called('crawl')}'."
+            )
         self.db.row_factory = sqlite3.Row
 
     def _rows(self, query: str, values: Any = ()) -> list[sqlite3.Row]:

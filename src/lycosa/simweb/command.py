@@ -10,10 +10,11 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from lycosa.called import NAME, called
 from lycosa.errors import UserError
 from lycosa.simweb import serve
 from lycosa.simweb.check import check
@@ -58,21 +59,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
     except UserError as error:
-        print(f"lycosa simweb: {error}", file=sys.stderr)
+        print(f"{NAME} simweb: {error}", file=sys.stderr)
         return 2
     return code
 
 
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("lycosa simweb", description=_ABOUT, formatter_class=raw)
+    parser = argparse.ArgumentParser(called("simweb"), description=_ABOUT, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     serving = commands.add_parser(
         "serve", help="serve a web until Ctrl-C", description=_SERVE, formatter_class=raw
     )
     serving.add_argument("log_dir", metavar="LOGDIR", type=Path, help="made if it is not there")
-    serving.add_argument("--processes", type=int, default=1, help="server processes (1)")
-    serving.add_argument("--addresses", type=int, default=64, help="addresses per group (64)")
+    serving.add_argument("--processes", type=_up_to(64), default=1, help="server processes (1)")
+    serving.add_argument(
+        "--addresses", type=_up_to(60_000), default=64, help="addresses per group (64)"
+    )
     serving.add_argument("--ports", type=_ports, help="HTTP,HTTPS,DNS instead of free ones")
     serving.add_argument("--verifiable", action="store_true", help="a certificate per domain")
     serving.add_argument("--seeds", type=Path, help="write the domains' names to this file")
@@ -114,6 +117,16 @@ def _world_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _up_to(most: int) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        number = int(text)
+        if not 1 <= number <= most:
+            raise argparse.ArgumentTypeError(f"{number} is not from 1 to {most}")
+        return number
+
+    return count
+
+
 def _ports(text: str) -> tuple[int, int, int]:
     http, https, dns = map(int, text.split(","))
     return http, https, dns
@@ -147,9 +160,7 @@ def _serve(options: argparse.Namespace) -> int:
             web.write_seeds(options.seeds)
         seeds = options.seeds or "seeds.txt"
         print(f"{len(web.seeds())} domains. Crawl them with:")
-        print(
-            f"  scripts/lycosa crawl {seeds} --email you@example.org --delay {web.spec.delay:g} \\"
-        )
+        print(f"  {called('crawl', seeds)} --email you@example.org --delay {web.spec.delay:g} \\")
         print(f"    --port-map {web.port_map} --nameserver {web.nameserver} \\")
         print("    --allow-private-addresses")
         print("Ctrl-C ends it.", flush=True)
