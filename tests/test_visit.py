@@ -384,7 +384,7 @@ def test_a_location_that_is_too_long_is_not_followed_in_part(fill: str, size: in
     """Cut anywhere it would be another URL."""
     domain = held("https://a.test/")
     location = "/a" + fill * (size // len(fill)) + "/end"
-    asked, result = run(domain, {"https://a.test/": (302, f"Location: {location}", b"")})
+    _, result = run(domain, {"https://a.test/": (302, f"Location: {location}", b"")})
     targets = [target for _, target, _ in result.moved]
     assert all(target.endswith("/end") for target in targets)
     if not targets:
