@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release
-from lycosa.frontier.postgres_add import PostgresAdder
 from lycosa.frontier.postgres_db import blobs, int8s, texts
+from lycosa.frontier.postgres_errands import PostgresErrands
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id as id_of
@@ -37,7 +37,7 @@ _PAGE_NUMBERS = (
 )
 
 
-class PostgresFrontier(PostgresAdder):
+class PostgresFrontier(PostgresErrands):
     """See `frontier.Frontier`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -178,6 +178,7 @@ class PostgresFrontier(PostgresAdder):
             ids = int8s(by_id)
             for row in self._run(lambda: self._rows("origins_of", ids=ids)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
+            self._tell_answers(leases)
         except BaseException:
             self._forget(by_id)
             self._unsure = True
@@ -242,11 +243,14 @@ class PostgresFrontier(PostgresAdder):
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
-        added, new_domains = self._add(batch.links, now, result, own=owner)
+        links = batch.links + self._unanswered(batch.errands, now)
+        added, new_domains = self._add(links, now, result, own=owner)
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember_origins(batch.origins)
         self._remember_delays(batch.delays)
+        self._answer(result.refused + batch.answers, now)
+        self._free_slots(owner, batch.slots)
         self._release(owner, batch.released, result, now)
         for kind, ident, size, shut in batch.segments:
             self._execute(
@@ -316,7 +320,8 @@ class PostgresFrontier(PostgresAdder):
         if not dropped:
             return 0
         for _, _, reason in dropped:
-            result.drops[reason] = result.drops.get(reason, 0) + 1
+            if reason:
+                result.drops[reason] = result.drops.get(reason, 0) + 1
         gone = self._leave_queue((ident, url.order, url.fp) for ident, url, _ in dropped)
         if gone:
             domains, fps = zip(*sorted(gone), strict=True)
@@ -352,6 +357,9 @@ class PostgresFrontier(PostgresAdder):
             failures=int8s(each.failures for each in values),
             retry=int8s(each.retry_ms for each in values),
             reasons=texts(each.reason for each in values),
+            aims=texts(each.aim for each in values),
+            hops=int8s(each.hops for each in values),
+            asked=int8s(each.asked_ms for each in values),
         )
 
     def _remember_delays(self, delays: list[tuple[int, int]]) -> None:

@@ -13,8 +13,8 @@ import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
-from lycosa.frontier.sqlite_add import SqliteAdder
 from lycosa.frontier.sqlite_db import errors_mapped
+from lycosa.frontier.sqlite_errands import SqliteErrands
 from lycosa.frontier.sqlite_store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
@@ -25,7 +25,7 @@ RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 FEW_ROWS = 8  # of one statement where a row may have half a megabyte (robots.txt)
 
 
-class SqliteFrontier(SqliteAdder):
+class SqliteFrontier(SqliteErrands):
     """See `frontier.Frontier`."""
 
     # -- engines ------------------------------------------------------------------------------
@@ -111,6 +111,7 @@ class SqliteFrontier(SqliteAdder):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
             for ident, urls in self._next_urls(list(by_id), now).items():
                 by_id[ident].urls = urls
+        self._tell_answers(leases)
         return leases
 
     def _affordable(self, rows: Iterable[tuple[Any, ...]]) -> list[Lease]:
@@ -178,10 +179,13 @@ class SqliteFrontier(SqliteAdder):
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
-        added, new_domains = self._add(batch.links, now, result, own=owner)
+        links = batch.links + self._unanswered(batch.errands, now)
+        added, new_domains = self._add(links, now, result, own=owner)
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember(batch)
+        self._answer(result.refused + batch.answers, now)
+        self._free_slots(owner, batch.slots)
         self._release(owner, batch.released, result.added)
         self.db.executemany(
             SQL["segment_upsert"],
@@ -255,7 +259,8 @@ class SqliteFrontier(SqliteAdder):
             gone = self.db.execute(SQL["queue_delete"], (ident, url.order, url.fp)).rowcount
             if gone:
                 self.db.execute(SQL["seen_delete"], (ident, url.fp))
-            result.drops[reason] = result.drops.get(reason, 0) + 1
+            if reason:
+                result.drops[reason] = result.drops.get(reason, 0) + 1
             total += gone
         return total
 
@@ -274,8 +279,9 @@ class SqliteFrontier(SqliteAdder):
         self._write_rows(
             "origin_upsert",
             [
-                (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, o.reason)
+                (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, *more)
                 for ident, o in batch.origins
+                for more in ((o.reason, o.aim, o.hops, o.asked_ms),)
             ],
             most=FEW_ROWS,
         )
