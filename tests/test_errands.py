@@ -491,7 +491,7 @@ PAGES: dict[str, tuple[int, str, bytes]] = {
     "link": (200, "", f'<a href="{VICTIM}/page">x</a>'.encode()),
     "refresh": (200, "", f'<meta http-equiv="refresh" content="0;url={VICTIM}/page">'.encode()),
     "canonical": (200, "", f'<link rel="canonical" href="{VICTIM}/page">'.encode()),
-    "header": (200, f"Link: <{VICTIM}/page>; rel=canonical\r\nRefresh: 0;url={VICTIM}/page\r\n", b""),
+    "header": (200, f"Link: <{VICTIM}/page>; rel=next\r\nRefresh: 0;url={VICTIM}/page\r\n", b""),
     "base": (200, "", f'<base href="{VICTIM}/"><a href="page">x</a>'.encode()),
     "image": (200, "", f'<img src="{VICTIM}/page"><iframe src="{VICTIM}/page"></iframe>'.encode()),
 }  # fmt: skip

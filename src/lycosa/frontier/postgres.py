@@ -97,6 +97,7 @@ class PostgresFrontier(PostgresErrands):
         if self.rules.max_pages_per_domain:
             self._execute("recount_pages", owner=owner)
         values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
+        self._execute("slots_of_dead", **values)
         return self._execute("take_over", **values).rowcount
 
     def living(self, node: str = "") -> list[int]:

@@ -75,6 +75,7 @@ class SqliteFrontier(SqliteErrands):
         if self.rules.max_pages_per_domain:
             self.db.execute(SQL["recount_pages"], {"owner": owner})
         values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
+        self.db.execute(SQL["slots_of_dead"], values)
         return self.db.execute(SQL["take_over"], values).rowcount
 
     @errors_mapped

@@ -97,6 +97,9 @@ RETURNING address;
 UPDATE slots AS s SET until_ms = u.until FROM unnest(%(addresses)s, %(until)s) AS u (address, until)
 WHERE s.address = u.address AND s.owner = %(owner)s;
 
+-- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
+UPDATE slots SET until_ms = least(until_ms, %(since)s + %(delay)s::int8) WHERE owner = %(owner)s;
+
 -- slots_forget: those that are free; never waits for another who claims one
 DELETE FROM slots WHERE address IN (
     SELECT address FROM slots WHERE until_ms <= %(now)s FOR UPDATE SKIP LOCKED);

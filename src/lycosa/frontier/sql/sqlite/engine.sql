@@ -72,6 +72,9 @@ WHERE slots.until_ms <= :now;
 -- slot_free: an address is given back, from a moment on
 UPDATE slots SET until_ms = ? WHERE address = ? AND owner = ?;
 
+-- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
+UPDATE slots SET until_ms = min(until_ms, :since + :delay) WHERE owner = :owner;
+
 -- slots_forget: those that are free
 DELETE FROM slots WHERE until_ms <= ?;
 
