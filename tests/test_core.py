@@ -185,41 +185,6 @@ def test_shared_hosting_is_visited_one_after_the_other(tmp_path: Path) -> None:
     assert [round(t - 1000, 1) for t in started] == [0.0, 1.0, 2.0]
 
 
-def test_a_shared_robots_is_asked_once_for_everyone(bench: Bench) -> None:
-    """A thousand origins that redirect to one place cost it one request (P2's exception)."""
-    bench.seed(*(f"https://d{n}.test/" for n in range(50)))
-    bench.ask()
-    head = b"HTTP/1.1 301 X\r\nLocation: https://home.test/robots.txt\r\n\r\n"
-    shared = []
-    for request in bench.start():
-        response = Response(request, 301, head, started=bench.now, ended=bench.now)
-        shared += bench.core.answer(response, bench.now)
-    assert [request.url for request in shared] == ["https://home.test/robots.txt"]
-    pages = bench.answer(shared[0], 200, b"User-agent: *\nAllow: /")
-    assert len(pages) == 50
-    bench.seed("https://late.test/")
-    bench.now += 3500
-    bench.ask()
-    for request in bench.start():
-        response = Response(request, 301, head, started=bench.now, ended=bench.now)
-        (page,) = bench.core.answer(response, bench.now)
-        assert page.url == "https://late.test/"
-
-
-def test_a_failed_shared_robots_wakes_everyone_who_waits(bench: Bench) -> None:
-    bench.seed("https://a.test/", "https://b.test/")
-    bench.ask()
-    head = b"HTTP/1.1 301 X\r\nLocation: https://home.test/robots.txt\r\n\r\n"
-    shared = []
-    for request in bench.start():
-        response = Response(request, 301, head, started=bench.now, ended=bench.now)
-        shared += bench.core.answer(response, bench.now)
-    failed = Response(shared[0], failure=Failure.CONNECT, ended=bench.now)
-    assert bench.core.answer(failed, bench.now) == []
-    assert bench.core.scheduler.visiting == 0
-    assert len(bench.core.batch.deferred) == 2
-
-
 def test_stopping_gives_everything_back(bench: Bench) -> None:
     bench.seed(*(f"https://d{n}.test/" for n in range(10)))
     bench.ask()

@@ -10,7 +10,6 @@ from lycosa import robots
 from lycosa.records import (
     Failure,
     Flag,
-    Kind,
     Origin,
     QueuedUrl,
     Request,
@@ -205,28 +204,6 @@ def test_a_crawl_delay_up_to_a_day_is_kept(value: str) -> None:
     _, result = run(domain, web)
     assert result.page is not None and not result.purges
     assert 70 <= domain.delay <= 86_400
-
-
-def test_robots_redirects_are_followed_in_and_out_of_the_domain() -> None:
-    domain = held("https://a.test/")
-    web = {
-        "https://a.test/robots.txt": to("https://www.a.test/robots.txt"),
-        "https://www.a.test/robots.txt": to("https://other.test/r.txt"),
-        "https://other.test/r.txt": (200, "", b"User-agent: *\nDisallow: /"),
-    }
-    asked, result = run(domain, web)
-    assert asked == list(web)
-    assert [reason for _, reason, _ in result.failed] == ["robots"]
-
-
-def test_a_robots_request_out_of_the_domain_is_marked_as_shared() -> None:
-    domain = held("https://a.test/")
-    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
-    first = visit.begin()
-    assert first is not None and not first.shared and first.keep_alive
-    second = visit.resume(reply(first, to("https://other.test/r.txt"), NOW + 1))
-    assert second is not None and second.shared and not second.keep_alive
-    assert second.kind == Kind.ROBOTS
 
 
 def test_robots_that_redirects_to_itself_allows_after_five_hops() -> None:

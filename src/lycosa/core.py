@@ -7,23 +7,21 @@ send the requests it returns, and feed it the responses and replies.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from lycosa.errands import Memory, Slots, is_errand, link
 from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
-from lycosa.records import Failure, Request, Response
+from lycosa.records import Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
 from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
 
 BATCH_PAGES = 500
 BATCH_LINKS = 20_000
-SHARED_TTL = 3600.0  # seconds that a robots.txt outside of the asking domain is remembered
-SHARED_KEPT = 64  # of at most 500 KiB each
 BATCH_BYTES = 64 << 20  # of text and WARC that may wait for the store: then no visit is started
 WAITING_LINKS = 500_000  # the same for links, about 150 MB: a store may be away for minutes
 STARTS_PER_TURN = 100
@@ -42,38 +40,6 @@ class CoreRules:
     max_pages: int = 0
     engines: int = 1  # of this node; those of all nodes share the page limit
     margin: float = LEASE_MARGIN
-
-
-class SharedRobots:
-    """robots.txt files that others redirect to: asked once an hour, whoever needs them (P2)."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[float, Response]] = OrderedDict()
-        self._asked: dict[str, list[Request]] = {}
-
-    def known(self, request: Request, now: float) -> Response | None:
-        entry = self._known.get(request.url)
-        if entry is None or entry[0] < now:
-            return None
-        # `started` stays: it tells how old the answer is.
-        return replace(entry[1], request=request, ended=now, connects=0)
-
-    def ask(self, request: Request) -> bool:
-        """Whether the caller must send it; else it waits for the one under way."""
-        waiting = self._asked.setdefault(request.url, [])
-        waiting.append(request)
-        return len(waiting) == 1
-
-    def answered(self, response: Response, ttl: float) -> list[Response]:
-        """The same answer for everyone who waited."""
-        url = response.request.url
-        if ttl > 0:
-            self._known[url] = (response.ended + ttl, response)
-            self._known.move_to_end(url)
-            if len(self._known) > SHARED_KEPT:
-                self._known.popitem(last=False)
-        waiting = self._asked.pop(url, [response.request])
-        return [replace(response, request=request) for request in waiting]
 
 
 class Core:
@@ -109,7 +75,8 @@ class Core:
         self._engines = rules.engines
         self._allowance = float("inf")
         self._bytes = 0  # in the batch
-        self._shared = SharedRobots()
+        self._answers = Memory()
+        self._slots = Slots(rules.visit.timeout, rules.ip_delay)
         self._busy_addresses: dict[str, float] = {}
         self._address_of = address_of
         self._exempt = exempt
@@ -128,7 +95,7 @@ class Core:
             held = self.scheduler.next(now)
             if held is None:
                 break
-            if not self._put_off(held, now):
+            if not self._errand_waits(held, now) and not self._put_off(held, now):
                 requests += self._begin(held, now)
         return requests
 
@@ -171,7 +138,31 @@ class Core:
         if not self._in_time(now):
             self.scheduler.put_back(held, now)
             return []
-        return [] if self._address_busy(held, address, now) else self._begin(held, now)
+        if self._lacks_slot(held, address, now) or self._address_busy(held, address, now):
+            return []
+        return self._begin(held, now)
+
+    def _errand_waits(self, held: Held, now: float) -> bool:
+        """Whether an errand has to wait: one at a time at an address, whoever sends us there."""
+        if not held.run or not is_errand(held.run[0]):
+            return False
+        address = self._address_of(held.run[0].url)
+        if address is None:
+            self.lookups.append(held)
+            return True
+        return self._lacks_slot(held, address, now)
+
+    def _lacks_slot(self, held: Held, address: str, now: float) -> bool:
+        if not is_errand(held.run[0]) or not address or self._exempt(address):
+            return False
+        if self._slots.has(held.id, address, now):
+            return False
+        at = self._slots.turn(address, now, max(self.rules.ip_delay, self._haste()))
+        if at > now + self.rules.visit.delay:
+            self.scheduler.send_away(held, at)
+        else:
+            self.scheduler.put_back(held, at)
+        return True
 
     def _address_busy(self, held: Held, address: str, now: float) -> bool:
         if not address or self._exempt(address):
@@ -187,44 +178,23 @@ class Core:
         return False
 
     def _begin(self, held: Held, now: float) -> list[Request]:
-        visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms)
+        visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms, self._answers.get)
         request = visit.begin()
         if request is None:
             self._finish(visit, now)
             return []
+        if visit.first is not None and is_errand(visit.first):
+            request.only = self._slots.address(held.id)
         self._allowance -= 1
         self.started.append((held.name, visit.now_ms))
-        return self._send(visit, request, now)
+        return [request]
 
     def answer(self, response: Response, now: float) -> list[Request]:
         """A response arrived: the requests to send next."""
-        if not response.request.shared:
-            return self._resume(response, now)
-        usable = not response.failure and response.status < 500
-        ours = response.failure == Failure.STOPPED or response.failure in Failure.OURS
-        ttl = SHARED_TTL if usable else 0.0 if ours else self.rules.visit.delay
-        requests: list[Request] = []
-        for each in self._shared.answered(response, ttl):
-            requests += self._resume(each, now)
-        return requests
-
-    def _resume(self, response: Response, now: float) -> list[Request]:
         visit = response.request.token
         assert isinstance(visit, Visit)
         response.request.token = None  # or the visit holds itself through its page, until the GC
         request = self._continue(visit, response)
-        if request is None:
-            self._finish(visit, now)
-            return []
-        return self._send(visit, request, now)
-
-    def _send(self, visit: Visit, request: Request | None, now: float) -> list[Request]:
-        """The request to send, unless its answer is known or under way."""
-        while request is not None and request.shared:
-            known = self._shared.known(request, now)
-            if known is None:
-                return [request] if self._shared.ask(request) else []
-            request = self._continue(visit, known)
         if request is None:
             self._finish(visit, now)
             return []
@@ -258,6 +228,7 @@ class Core:
         if result.requests:
             self.stats.visits += 1
             self.ended.append(result)
+        self._slots.over(held.id, result.ended)
         self._note(result)
         self._harvest(visit)
         wait = max(held.delay, result.pause) if result.requests else 0.0
@@ -295,6 +266,10 @@ class Core:
         batch.deferred += [
             Deferral(ident, url, until, attempts) for url, until, attempts in result.deferred
         ]
+        batch.errands += [link(url, depth) for url, depth in result.errands]
+        batch.answers += result.answers
+        for answer in result.answers:
+            self._answers.learn(answer)
         batch.dropped += [(ident, url, reason) for url, reason in result.dropped]
         batch.purges += [
             Purge(ident, origin, outcome, forget=outcome == EXCLUDED)
@@ -317,7 +292,10 @@ class Core:
             return self._asked_at + SHARE_WAIT
         if not self.scheduler.starving(now):
             return self._asked_at + 1.0
-        return self._asked_at + min(1.0, max(0.05, self.rules.visit.delay / 10))
+        return self._asked_at + self._haste()
+
+    def _haste(self) -> float:
+        return min(1.0, max(0.05, self.rules.visit.delay / 10))
 
     def exchange(self, now: float) -> Exchange:
         """What happened since the last one, and what is needed."""
@@ -327,11 +305,18 @@ class Core:
             scheduler.give_up_all()
         batch.released = scheduler.leaving(self.to_ms)
         batch.stats = self.stats.to_dict()
+        batch.slots = [(address, self.ms(until)) for address, until in self._slots.take_freed()]
         self.batch = Batch()
         self._bytes = 0
         ending = self.stopping or self._allowance <= 0
         want = 0 if ending else scheduler.wanted(now, self.stats.store_lag_s)
-        return Exchange(batch, want, scheduler.thirsty())
+        return Exchange(
+            batch,
+            want,
+            scheduler.thirsty(),
+            claims=[] if ending else self._slots.claims(),
+            hold_ms=round(self._slots.hold * 1000),
+        )
 
     def absorb(self, reply: Reply, now: float) -> None:
         """What the store answered."""
@@ -357,6 +342,8 @@ class Core:
         self.scheduler.least_held = committed.least_held
         self.scheduler.add(reply.leases, reply.asked, now, self.ms(now))
         self.scheduler.refilled(reply.runs)
+        slots = {each: (until - self.to_ms) / 1000 for each, until in reply.slots.items()}
+        self._slots.granted(slots, self.scheduler.held.__contains__, now)
         self._allowance = self._share()
         self._prune(now)
 

@@ -33,6 +33,8 @@ class Exchange:
     want: int = 0  # domains to lease
     thirsty: list[int] = field(default_factory=list)  # domains to refill
     skipped: list[PageRow] = field(default_factory=list)  # found to be done before
+    claims: list[str] = field(default_factory=list)  # addresses for errands
+    hold_ms: int = 0  # for how long they are claimed
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ class Reply:
     asked: int = 0
     leases: list[Lease] = field(default_factory=list)
     runs: dict[int, list[QueuedUrl]] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)  # addresses that are ours, until when
     exclude: tuple[str, ...] | None = None  # set when the exclusions changed
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
     to_ms: float | None = None  # store clock - engine clock, where the store has its own
@@ -103,6 +106,8 @@ class Exchanger:
                 reply.asked = exchange.want
             if exchange.thirsty:
                 reply.runs = self.frontier.refill(exchange.thirsty)
+            if exchange.claims:
+                reply.slots = self.frontier.claim(self.owner, exchange.claims, exchange.hold_ms)
         except StoreGone as error:
             log.warning("the store gives no new work, asking again", error=str(error))
 

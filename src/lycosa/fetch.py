@@ -194,7 +194,11 @@ class Fetcher:
         if not all(map(self._allowed, answer.addresses)):
             self._finish(transfer, (Failure.PRIVATE, Truncated.NO))
             return
-        transfer.addresses = answer.addresses[:_MAX_ADDRESSES]
+        if request.only and request.only not in answer.addresses:
+            self._finish(transfer, (Failure.DNS, Truncated.NO))  # it has moved meanwhile
+            return
+        addresses = (request.only,) if request.only else answer.addresses[:_MAX_ADDRESSES]
+        transfer.addresses = addresses
         transfer.connect_by = min(self.now() + self.limits.connect, transfer.ends)
         self._connect(transfer)
 

@@ -19,6 +19,7 @@ class Flag:
     BARE = 1  # a seed given as a bare domain: https first, then http in the same visit
     SEED = 2
     SITEMAP = 4
+    ERRAND = 8  # a robots.txt that another domain redirects to: see `errands`
     KILL = 16  # counts engines that died while parsing it; two make it poison (bits 4 and 5)
 
 
@@ -82,7 +83,7 @@ class Request:
     kind: Kind
     deadline: float  # engine clock: the transfer ends by then, whatever its own limits
     keep_alive: bool = False  # leave the connection open: a request to the same origin follows
-    shared: bool = False  # a robots.txt in another domain: its answer serves everyone for an hour
+    only: str = ""  # the one address that may be connected to; '': any of the host's
     token: object = None  # the caller's own
 
 
@@ -166,6 +167,22 @@ class Origin:
     failures: int = 0
     retry_ms: int = 0  # not to be tried before
     reason: str = ""  # set: its URLs fail at once until retry_ms
+    aim: str = ""  # set: its robots.txt is there, in another domain, and it waits for the answer
+    hops: int = 0  # redirects that led there
+    asked_ms: int = 0  # since when it waits
+
+
+@dataclass(slots=True)
+class SharedRobots:
+    """The answer of a URL that robots.txt files of other domains redirect to."""
+
+    domain_id: int  # of the URL
+    fp: int
+    url: str
+    fetched_ms: int
+    status: int  # 0: it could not be had, or may not be asked for
+    location: str = ""  # it redirects once more
+    rules: bytes = b""  # robots.Rules.dump()
 
 
 @dataclass(slots=True)
@@ -182,6 +199,7 @@ class Lease:
     seeded: bool
     urls: list[QueuedUrl] = field(default_factory=list)
     origins: list[Origin] = field(default_factory=list)
+    answers: list[SharedRobots] = field(default_factory=list)  # to what its origins wait for
 
 
 @dataclass(slots=True)

@@ -14,6 +14,19 @@ NXDOMAIN_TRIES = 1  # retries of a name that does not exist
 DEAD_FOR = 86_400.0  # seconds in which the URLs of an origin that was given up fail at once
 POISON = 2  # engines that died while parsing one page
 
+# What makes a bare-domain seed try http: the host is there, but does not speak https.
+NO_HTTPS = frozenset(
+    {
+        Failure.CONNECT,
+        Failure.CONNECT_TIMEOUT,
+        Failure.TLS,
+        Failure.FIRST_BYTE,
+        Failure.TIMEOUT,
+        Failure.RESET,
+        Failure.PROTOCOL,
+    }
+)
+
 
 def origin_wait(failures: int, failure: str, delay: float) -> float | None:
     """Seconds to wait after an origin's `failures`-th failure in a row (from 0); None: give up."""

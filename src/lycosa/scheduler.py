@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lycosa.frontier import Release
-from lycosa.records import Lease, Origin, QueuedUrl
+from lycosa.records import Lease, Origin, QueuedUrl, SharedRobots
 from lycosa.robots import Rules
 
 SPARE = 8  # domains that an engine may hold beyond twice what another has: not worth moving
@@ -36,6 +36,7 @@ class KnownOrigin:
 
     record: Origin
     parsed: Rules | None = None
+    answer: SharedRobots | None = None  # to what it waits for, as it came with the lease
 
     def rules(self) -> Rules:
         if self.parsed is None:
@@ -60,6 +61,7 @@ class Held:
     recent: dict[int, None] = field(default_factory=dict)
     noted_ms: int = 0  # the delay of its own that the ledger knows of; -1: it may know of one
     has_turn: bool = False  # the next turn of its address is reserved for it
+    outdated: bool = False  # the store may know more of its origins by its next turn
 
     def remember(self, fp: int) -> None:
         """This URL is done."""
@@ -72,6 +74,7 @@ class Held:
         size = 0
         for known in self.origins.values():
             size += len(known.record.rules)
+            known.answer = None
             if len(known.record.rules) > LIGHT:
                 known.parsed = None
         return size <= HEAVY
@@ -115,7 +118,7 @@ class Scheduler:
             queued=lease.queued,
             ready=now + max(0, lease.ready_ms - now_ms) / 1000,
             run=deque(lease.urls),
-            origins={origin.origin: KnownOrigin(origin) for origin in lease.origins},
+            origins=_known(lease),
             noted_ms=-1 if lease.failures else lease.delay_ms,
         )
         self.held[held.id] = held
@@ -157,6 +160,12 @@ class Scheduler:
         held.ready = ready
         self._place(held)
 
+    def send_away(self, held: Held, ready: float) -> None:
+        """It was not visited, and would wait so long here that the store may have it."""
+        self.visiting -= 1
+        held.ready = ready
+        self._leaving.append(held)
+
     def visited(self, held: Held, now: float, ready: float) -> None:
         """A visit ended; the domain may be visited again at `ready`."""
         self.visiting -= 1
@@ -172,7 +181,7 @@ class Scheduler:
         One that waits for more than its delay (it was busy) goes to the store, which remembers.
         """
         wait = held.ready - now
-        if wait > held.delay or wait > 2 * self.delay + 1 or not held.slim():
+        if wait > held.delay or wait > 2 * self.delay + 1 or not held.slim() or held.outdated:
             return False
         if self.pressing or self._has_plenty():
             return False
@@ -231,3 +240,11 @@ class Scheduler:
     @property
     def ready_count(self) -> int:
         return len(self._ready)
+
+
+def _known(lease: Lease) -> dict[str, KnownOrigin]:
+    answers = {answer.url: answer for answer in lease.answers}
+    return {
+        origin.origin: KnownOrigin(origin, answer=answers.get(origin.aim))
+        for origin in lease.origins
+    }

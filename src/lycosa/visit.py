@@ -1,5 +1,6 @@
 """One visit of a domain: robots.txt where it is not known, one page, redirects inside the domain.
 
+Or one errand (see `errands`): the robots.txt of another domain that lies here, one request.
 Owns the rules P3 and the order of requests inside a visit. A generator: it yields `Request`s, is
 sent `Response`s, and leaves everything that came of it in `result`. It opens no connection, reads
 no clock (the responses carry their times), and does not look into page bodies.
@@ -8,11 +9,11 @@ no clock (the responses carry their times), and does not look into page bodies.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 
-from lycosa import politeness, retry, robots
-from lycosa.decode import TOO_SLOW, decode
+from lycosa import errands, politeness, retry, robots
+from lycosa.errands import MAX_REDIRECTS, UNREACHABLE
 from lycosa.records import (
     FOUND,
     Failure,
@@ -22,33 +23,17 @@ from lycosa.records import (
     QueuedUrl,
     Request,
     Response,
-    Truncated,
+    SharedRobots,
 )
+from lycosa.robots_reply import as_url, redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import MAX_RAW, Parts, canonical, domain_of, fingerprint, split
+from lycosa.urls import Parts, canonical, domain_of, fingerprint, split
 
-MAX_REDIRECTS = 5
 ROBOTS_TTL_MS = 24 * 3600 * 1000
-ROBOTS_BYTES = 500 << 10
 EXCLUDED = "excluded"
 
 Steps = Generator[Request, Response, None]
-
-_UNREADABLE = frozenset({"truncated", "broken", TOO_SLOW})
-
-# What makes a bare-domain seed try http: the host is there, but does not speak https.
-_NO_HTTPS = frozenset(
-    {
-        Failure.CONNECT,
-        Failure.CONNECT_TIMEOUT,
-        Failure.TLS,
-        Failure.FIRST_BYTE,
-        Failure.TIMEOUT,
-        Failure.RESET,
-        Failure.PROTOCOL,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +68,34 @@ class Result:
     pause: float = 0.0  # seconds until the next visit, beyond the delay
     learnt_delay: float = 0.0
     robots_fetched: int = 0
+    errands: list[tuple[str, int]] = field(default_factory=list)  # url, depth: to be queued
+    answers: list[SharedRobots] = field(default_factory=list)  # to errands of others
 
 
 class Visit:
-    """A visit in progress. `to_ms` turns the engine's clock into the store's."""
+    """A visit in progress. `to_ms` turns the engine's clock into the store's; `shared` knows the
+    answers of other domains."""
 
     __slots__ = (
         "_hops", "_seen", "_steps", "current", "deadline", "first", "held", "now", "result",
-        "rules", "scope", "to_ms",
+        "rules", "scope", "shared", "to_ms",
     )  # fmt: skip
 
     def __init__(
-        self, held: Held, rules: VisitRules, scope: Scope, now: float, to_ms: float
+        self,
+        held: Held,
+        rules: VisitRules,
+        scope: Scope,
+        now: float,
+        to_ms: float,
+        shared: Callable[[str], SharedRobots | None] = lambda url: None,
     ) -> None:
         self.held = held
         self.rules = rules
         self.scope = scope
         self.now = now
         self.to_ms = to_ms
+        self.shared = shared
         self.deadline = now + rules.timeout
         self.result = Result(held, now, now)
         self._hops = 0
@@ -132,11 +127,14 @@ class Visit:
     def _run(self) -> Steps:
         """URLs that need no request are settled on the way; the first page ends the visit."""
         if self.scope.excluded_domain(self.held.name):
-            self.held.run.clear()
+            self._forget_run()
             self.result.purges.append(("", EXCLUDED))
         while (url := self._choose()) is not None:
             if self.result.requests and not self._knows(url):
                 self.held.run.appendleft(url)  # robots.txt of one origin is enough for a visit
+                return
+            if errands.is_errand(url):
+                yield from self._errand(url)
                 return
             over = yield from self._attempt(url)
             if over:
@@ -144,7 +142,7 @@ class Visit:
 
     def _knows(self, url: QueuedUrl) -> bool:
         known = self.held.origins.get(split(url.url).origin)
-        return known is not None and self._fresh(known.record)
+        return known is not None and self._fresh(known.record) and not errands.is_errand(url)
 
     def _choose(self) -> QueuedUrl | None:
         """The next URL of the run that may be tried now."""
@@ -162,6 +160,8 @@ class Visit:
 
     def _refused(self, url: QueuedUrl, parts: Parts) -> str:
         held = self.held
+        if errands.is_errand(url):
+            return errands.refused(self.scope, url.url, held.seeded)
         if parts.origin not in held.origins and len(held.origins) >= self.rules.max_hosts:
             return "host-cap"
         return self.scope.refuses(url.url, parts.host, held.name, url.depth, held.seeded)
@@ -171,12 +171,16 @@ class Visit:
         known = self.held.origins.get(origin)
         if known is None or known.record.retry_ms <= self.now_ms:
             return False
+        if known.record.aim and errands.is_errand(url):
+            return False  # or two that send us to each other would wait for ever
         self._settle(url, known.record)
         return True
 
     def _settle(self, url: QueuedUrl, origin: Origin) -> None:
         """A URL shares the fate of its origin: it fails, or waits."""
-        if origin.reason:
+        if origin.reason and errands.is_errand(url):
+            self._answer_errand(url, errands.NOTHING)
+        elif origin.reason:
             self._fail(url, origin.reason)
         else:
             self._wait(url, origin.retry_ms, url.attempts)
@@ -207,12 +211,12 @@ class Visit:
         if failure == Failure.STOPPED:
             self._stop(url)
             return None
-        if url.flags & Flag.BARE and parts.https and failure in _NO_HTTPS:
+        if url.flags & Flag.BARE and parts.https and failure in retry.NO_HTTPS:
             self.result.origins.pop(parts.origin, None)
             self.held.origins.pop(parts.origin, None)
             self.result.purges = [each for each in self.result.purges if each[0] != parts.origin]
             return self._step_to(url, f"http://{url.url[8:]}", None)
-        self.result.outcome = failure or "robots-unreachable"
+        self.result.outcome = failure or UNREACHABLE
         if failure in Failure.OURS:
             self._wait(url, self.now_ms + round(self.rules.delay * 1000), url.attempts)
         else:
@@ -247,7 +251,7 @@ class Visit:
     # -- redirects ----------------------------------------------------------------------------
 
     def _redirect(self, url: QueuedUrl, location: str, response: Response) -> QueuedUrl | None:
-        target = canonical(_as_url(location), url.url)
+        target = canonical(as_url(location), url.url)
         if target is None:
             self._fail(url, "bad-redirect", response.status)
             return None
@@ -299,22 +303,47 @@ class Visit:
     def _robots(
         self, parts: Parts
     ) -> Generator[Request, Response, tuple[robots.Rules | None, str]]:
-        """The rules of an origin, fetched if need be; or None and why not."""
+        """The rules of an origin, asked for if need be; or None and why not.
+
+        Redirects in the domain are followed now. Out of the domain, as RFC 9309 asks, only so far
+        as the answers are known: for the next one the origin waits.
+        """
         known = self.held.origins.get(parts.origin)
         if known is not None and self._fresh(known.record):
             return known.rules(), ""
-        response = yield from self._fetch_robots(parts)
+        aim, hops = errands.where(parts.origin, known, self.now_ms)
+        while True:
+            if domain_of(split(aim).host) != self.held.name:
+                found, failure = self._elsewhere(parts.origin, aim, hops)
+                if found is None:
+                    return None, failure
+                target = found.location
+                if not target or hops >= MAX_REDIRECTS:
+                    return self._take_over(parts.origin, found)
+            else:
+                request = self._request(aim, split(aim), Kind.ROBOTS)
+                request.keep_alive = aim.startswith(f"{parts.origin}/")
+                response = yield request
+                self.result.robots_fetched += 1
+                target = redirect_of(response)
+                if not target or hops >= MAX_REDIRECTS:
+                    return self._own_robots(parts, response)
+            aim, hops = target, hops + 1
+
+    def _own_robots(self, parts: Parts, response: Response) -> tuple[robots.Rules | None, str]:
+        """What a response of the domain itself means for the origin that asked."""
         if response.failure == Failure.STOPPED or response.failure in Failure.OURS:
             return None, response.failure
-        rules = _rules_of(response)
+        rules = rules_of(response)
         if rules is None:
             self._origin_failed(parts.origin, response)
-            return None, response.failure or "robots-unreachable"
-        self._learn(parts.origin, rules, response)
+            return None, response.failure or UNREACHABLE
+        fetched_ms = int(response.started * 1000 + self.to_ms)
+        self._learn(parts.origin, rules, fetched_ms, response.status)
         asked = split(response.request.url)
         elsewhere = asked.origin != parts.origin and asked.target == "/robots.txt"
-        if elsewhere and not response.request.shared and response.status < 300:
-            self._learn(asked.origin, rules, response)  # it redirected to a neighbour's
+        if elsewhere and response.status < 300:
+            self._learn(asked.origin, rules, fetched_ms, response.status)  # a neighbour's
         if politeness.too_slow(rules.crawl_delay):
             return None, politeness.TOO_SLOW
         return rules, ""
@@ -322,27 +351,54 @@ class Visit:
     def _fresh(self, origin: Origin) -> bool:
         return origin.fetched_ms > 0 and origin.fetched_ms + ROBOTS_TTL_MS > self.now_ms
 
-    def _fetch_robots(self, parts: Parts) -> Generator[Request, Response, Response]:
-        """robots.txt with its redirects: out of the domain too, as RFC 9309 asks."""
-        url = f"{parts.origin}/robots.txt"
-        for _ in range(MAX_REDIRECTS + 1):
-            where = split(url)
-            shared = domain_of(where.host) != self.held.name
-            request = self._request(url, where, Kind.ROBOTS)
-            request.shared = shared
-            request.keep_alive = where.origin == parts.origin
-            response = yield request
-            self.result.robots_fetched += 1
-            location = response.header(b"location") if 300 <= response.status < 400 else ""
-            target = canonical(_as_url(location), url) if location else None
-            if response.failure or target is None:
-                return response
-            url = target
-        return response
+    def _elsewhere(self, origin: str, aim: str, hops: int) -> tuple[SharedRobots | None, str]:
+        """The answer of a robots.txt in another domain; or None, and what that means."""
+        known = self.held.origins.setdefault(origin, KnownOrigin(Origin(origin)))
+        errands.turn_to(known.record, aim, hops, self.now_ms)
+        found = errands.consult(known, self.shared(aim), self.scope, self.now_ms)
+        if found is not None and found.status:
+            return found, ""
+        if found is not None:
+            known.record.aim = ""
+            self._origin_failed(origin, errands.NOTHING)
+            return None, UNREACHABLE
+        errands.waits(known, self.now_ms, self.rules.delay)
+        self.result.origins[origin] = known.record
+        self.result.errands.append((aim, self.current.depth if self.current else 0))
+        self.held.outdated = True  # the store will know the answer
+        return None, errands.WAITS
 
-    def _learn(self, origin: str, rules: robots.Rules, response: Response) -> None:
-        fetched_ms = int(response.started * 1000 + self.to_ms)  # an answer may be shared
-        record = Origin(origin, fetched_ms, response.status, rules.dump())
+    def _take_over(self, origin: str, found: SharedRobots) -> tuple[robots.Rules | None, str]:
+        """The rules of another domain's robots.txt, for the origin that asked and no other."""
+        rules = robots.ALLOW_ALL if found.location else robots.Rules.load(found.rules)
+        self._learn(origin, rules, found.fetched_ms, found.status)
+        if politeness.too_slow(rules.crawl_delay):
+            return None, politeness.TOO_SLOW
+        return rules, ""
+
+    def _errand(self, url: QueuedUrl) -> Steps:
+        """Another domain's robots.txt is here: one request, and nothing else in this visit."""
+        self.first = self.current = url
+        response = yield self._request(url.url, split(url.url), Kind.ROBOTS)
+        self.result.robots_fetched += 1
+        self.result.outcome = errands.OUTCOME
+        if response.failure == Failure.STOPPED:
+            self._stop(url)
+        elif response.failure in Failure.OURS:
+            self._wait(url, self.now_ms + round(self.rules.delay * 1000), url.attempts)
+        else:
+            self._answer_errand(url, response)
+
+    def _answer_errand(self, url: QueuedUrl, response: Response) -> None:
+        if response.status in politeness.BUSY:
+            asked = politeness.retry_after(response.header(b"retry-after"), self.now_ms)
+            self.result.pause = min(asked or 0.0, politeness.DAY)
+        started_ms = int(response.started * 1000 + self.to_ms) if response.started else self.now_ms
+        self.result.answers.append(errands.answer(url.url, response, started_ms))
+        self.result.dropped.append((url, ""))  # it leaves the queue, and may come again
+
+    def _learn(self, origin: str, rules: robots.Rules, fetched_ms: int, status: int) -> None:
+        record = Origin(origin, fetched_ms, status, rules.dump())
         self.held.origins[origin] = KnownOrigin(record, rules)
         self.result.origins[origin] = record
         if politeness.too_slow(rules.crawl_delay):
@@ -378,12 +434,13 @@ class Visit:
         record.retry_ms = self.now_ms + round(retry.DEAD_FOR * 1000)
         record.failures = 0
         self.result.purges.append((record.origin, reason))
-        self._forget_run(record.origin)
+        self._forget_run(f"{record.origin}/")
 
-    def _forget_run(self, origin: str) -> None:
-        """The store fails what is queued of an origin: the run must not fail it again."""
+    def _forget_run(self, start: str = "") -> None:
+        """The store fails what is queued of an origin or domain: the run must not fail it again.
+        Errands stay there and here: others wait for them."""
         run = self.held.run
-        kept = [url for url in run if not url.url.startswith(f"{origin}/")]
+        kept = [u for u in run if errands.is_errand(u) or not u.url.startswith(start)]
         run.clear()
         run.extend(kept)
 
@@ -413,7 +470,7 @@ class Visit:
         if pause.give_up:
             self._fail(url, pause.give_up, response.status)
             if pause.whole_domain:
-                self.held.run.clear()
+                self._forget_run()
                 self.result.purges.append(("", pause.give_up))
         else:
             self._wait(url, self.now_ms + round(pause.seconds * 1000), url.attempts)
@@ -442,26 +499,3 @@ class Visit:
 
 def _kind(url: QueuedUrl) -> Kind:
     return Kind.SITEMAP if url.flags & Flag.SITEMAP else Kind.PAGE
-
-
-def _as_url(location: str) -> str:
-    """A Location header as text: servers send UTF-8, headers were read as latin-1."""
-    if len(location) > MAX_RAW:
-        return location  # it may have been cut: `canonical` refuses it
-    return location.encode("latin-1").decode("utf-8", "replace")
-
-
-def _rules_of(response: Response) -> robots.Rules | None:
-    """What a robots.txt response allows; None: it could not be reached, disallow for now."""
-    status = response.status
-    if response.failure or status == 429 or status < 200 or status >= 500:
-        return None
-    if status >= 300:
-        return robots.ALLOW_ALL
-    if response.truncated in (Truncated.TIME, Truncated.DISCONNECT):
-        return None  # the rest may forbid what the beginning does not
-    encoding = response.joined(b"content-encoding")
-    body, cut, problem = decode(response.body, encoding, ROBOTS_BYTES)
-    # Cut by our own limits, a stream is unfinished, and the beginning counts.
-    limited = cut or response.truncated == Truncated.LENGTH
-    return None if problem in _UNREADABLE and not limited else robots.parse(body)

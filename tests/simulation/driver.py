@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from web import Web
 
@@ -41,6 +42,11 @@ class Wire:
     robots_at: float = float("-inf")
     delay: float = 0.0
     pages: list[str] = field(default_factory=list)
+
+
+def is_errand(request: Request) -> bool:
+    """In this web only they ask for a robots.txt under another name."""
+    return request.kind == Kind.ROBOTS and not request.url.endswith("/robots.txt")
 
 
 class Violation(AssertionError):
@@ -128,11 +134,18 @@ class Engine:
 
 
 def _core(world: Simulation, index: int) -> Core:
-    scope = Scope(ScopeRules())
+    scope = Scope(ScopeRules(exclude=world.exclude, seeded_only=world.seeded_only))
     harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
     visit = VisitRules(world.delay, VISIT)
-    rules = CoreRules(visit, LEASE, ip_delay=0.0, engines=world.engine_count)
-    return Core(rules, Scheduler(world.delay, world.workers), harvest, scope, TO_MS)
+    rules = CoreRules(visit, LEASE, ip_delay=world.ip_delay, engines=world.engine_count)
+    return Core(
+        rules,
+        Scheduler(world.delay, world.workers),
+        harvest,
+        scope,
+        TO_MS,
+        address_of=lambda url: world.address(urlsplit(url).hostname or ""),
+    )
 
 
 class Simulation:
@@ -147,19 +160,31 @@ class Simulation:
         engines: int = 2,
         workers: int = 200,
         delay: float = 70.0,
+        ip_delay: float = 0.0,
+        exclude: tuple[str, ...] = (),
+        seeded_only: bool = False,
+        address: Callable[[str], str] = lambda host: "",
     ) -> None:
         self.random = random.Random(seed)
         self.path = path
         self.web = web
         self.delay = delay
+        self.ip_delay = ip_delay
+        self.exclude = exclude
+        self.seeded_only = seeded_only
+        self.address = address  # of a host; '': none that counts
         self.workers = workers
         self.engine_count = engines
         self.now = 0.0
         self.visits = 0
         self.requests = 0
         self.wires: dict[str, Wire] = {}
+        self.places: dict[str, Wire] = {}  # what an address sees of errands
+        self.rules_at: dict[str, float] = {}  # when the rules at a URL were sent
+        self.asked: list[tuple[float, str]] = []  # all requests
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._open: dict[int, Wire] = {}  # by id of the request
+        self._open_errands: dict[int, Wire] = {}
         self._count = itertools.count()
         self.store = self.connect(create=True)
         self._load()
@@ -168,7 +193,11 @@ class Simulation:
             engine.wake(0.0)
 
     def connect(self, create: bool = False) -> SqliteFrontier:
-        rules = StoreRules(delay_ms=round(self.delay * 1000), lease_ms=round(LEASE * 1000))
+        rules = StoreRules(
+            delay_ms=round(self.delay * 1000),
+            lease_ms=round(LEASE * 1000),
+            seeded_only=self.seeded_only,
+        )
         store = SqliteFrontier(
             self.path, rules, lambda: int(self.now * 1000 + TO_MS), create=create
         )
@@ -216,6 +245,8 @@ class Simulation:
         self._check(wire, request)
         wire.in_flight += 1
         self.requests += 1
+        self.asked.append((self.now, request.url))
+        self._note_errand(request)
         started = self.now
         end = min(started + self.web.latency(), request.deadline)
         self._open[id(request)] = wire
@@ -227,12 +258,31 @@ class Simulation:
         if wire is not None:
             wire.in_flight -= 1
             wire.last_end = self.now
+        place = self._open_errands.pop(id(request), None)
+        if place is not None:
+            place.in_flight -= 1
+            place.last_end = self.now
+
+    def _note_errand(self, request: Request) -> None:
+        """One at a time at an address, and a pause between two."""
+        address = self.address(request.host)
+        if not is_errand(request) or not address:
+            return
+        place = self.places.setdefault(address, Wire())
+        if place.in_flight:
+            raise Violation(f"P2: {request.url} while another errand is at {address}")
+        if self.now - place.last_end < self.ip_delay - 1e-6:
+            raise Violation(f"P2: {request.url} too soon after the last errand at {address}")
+        place.in_flight += 1
+        self._open_errands[id(request)] = place
 
     def _check(self, wire: Wire, request: Request) -> None:
         """P1, P2, P3 as the site's owner would see them."""
         if wire.in_flight:
             raise Violation(f"P2: {request.url} at {self.now} while another is in flight")
         same_visit = wire.visit is request.token
+        if is_errand(request) and same_visit:
+            raise Violation(f"P1: {request.url} is a second request of one visit")
         if not same_visit:
             self.visits += 1
             if self.now - wire.last_end < wire.delay - 1e-6:
@@ -245,7 +295,10 @@ class Simulation:
     def _check_page(self, wire: Wire, request: Request) -> None:
         site = self.web.sites[request.host]
         path = request.url[len(f"https://{site.name}") :]
-        if self.now - wire.robots_at > 24 * 3600 or not site.allowed(path):
+        known_at = wire.robots_at
+        if site.aim:
+            known_at = self.rules_at.get(self.web.rules_at(site.aim), float("-inf"))
+        if self.now - known_at > 24 * 3600 or not site.allowed(path):
             raise Violation(f"P3: {request.url} against robots.txt")
         if wire.pages and not path.endswith("/moved"):
             raise Violation(f"P1: {request.url} is a second page of one visit")
@@ -258,7 +311,9 @@ class Simulation:
         self.hang_up(request)
         response = self.web.answer(request, started, self.now)
         site = self.web.sites[request.host]
-        if request.kind == Kind.ROBOTS and response.status in (200, 404):
+        if is_errand(request):
+            self.rules_at[request.url] = self.now
+        elif request.kind == Kind.ROBOTS and response.status in (200, 404):
             wire.robots_at = self.now
             wire.delay = max(self.delay, site.crawl_delay)
         if not engine.paused:

@@ -108,6 +108,108 @@ def test_failures_kills_and_takeovers_many_seeds(seed: int, tmp_path: Path) -> N
     run_unlucky(seed, tmp_path / "crawl.sqlite")
 
 
+def outcomes(simulation: Simulation, start: str) -> dict[str, int]:
+    """How the pages of the domains with such names ended."""
+    rows = simulation.store.db.execute(
+        "SELECT outcome, count(*) FROM pages WHERE url >= ? AND url < ? GROUP BY outcome",
+        (f"https://{start}", f"https://{start}~"),
+    )
+    return dict(rows.fetchall())
+
+
+def errands(simulation: Simulation) -> list[str]:
+    return [url for _, url in simulation.asked if "/r/" in url or "/to/" in url]
+
+
+def test_three_hundred_origins_aim_at_one_victim(tmp_path: Path) -> None:
+    """Each sends us to another URL of it: it is asked once a delay, by all engines together, and
+    its own pages are visited meanwhile. Nobody's turn is lost, and none counts as a failure."""
+    web = Web(1, sites=10, pages=30, faults=0.0)
+    web.aim(300)
+    simulation = Simulation(1, tmp_path / "crawl.sqlite", web, engines=4)
+    simulation.run(3 * DAY)
+    check_f1(simulation)
+    assert simulation.store.finished()
+    assert kept(simulation) == dict.fromkeys(web.expected(), 1)
+    assert outcomes(simulation, "aim") == {"ok": 300}
+    asked = errands(simulation)
+    assert len(asked) == len(set(asked)) == 400  # a hundred of them by a detour
+    # Their own robots.txt was asked for once: waiting for a turn costs nobody a request.
+    own = [url for _, url in simulation.asked if url.startswith("https://aim")]
+    assert len(own) == 2 * 300
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_aims_with_kills_and_takeovers(seed: int, tmp_path: Path) -> None:
+    """The delay after such a request holds whoever dies, and an answer is not lost with him."""
+    web = Web(seed, sites=10, pages=60, faults=1.0)
+    web.aim(40, victims=2)
+    simulation = Simulation(seed, tmp_path / "crawl.sqlite", web, engines=3, workers=10)
+    misfortune(simulation, seed)
+    simulation.run(20 * DAY)
+    check_f1(simulation)
+    assert simulation.store.finished(), f"seed {seed}: the crawl does not end"
+    counted = outcomes(simulation, "aim")
+    assert set(counted) <= {"ok", "timeout", "reset", "overloaded"} and counted["ok"] >= 35
+
+
+def test_many_victims_at_one_address(tmp_path: Path) -> None:
+    """However many domains live there, one such request is under way, in the whole cluster."""
+    web = Web(3, sites=5, pages=5, faults=0.0)
+    web.aim(120, victims=60)
+    simulation = Simulation(
+        3,
+        tmp_path / "crawl.sqlite",
+        web,
+        engines=3,
+        ip_delay=1.0,
+        address=lambda host: "192.0.2.1" if host.startswith("victim") else "",
+    )
+    simulation.run(2 * DAY)
+    assert simulation.store.finished()
+    assert outcomes(simulation, "aim") == {"ok": 120}
+
+
+@pytest.mark.parametrize("exclude", ["victim0.test", ".test/nothing", "victim0.test/r/*"])
+def test_an_excluded_victim_is_not_asked(exclude: str, tmp_path: Path) -> None:
+    web = Web(4, sites=5, pages=5, faults=0.0)
+    web.aim(30)
+    chosen = () if exclude == ".test/nothing" else (exclude,)
+    simulation = Simulation(4, tmp_path / "crawl.sqlite", web, exclude=chosen)
+    simulation.run(2 * DAY)
+    assert simulation.store.finished()
+    at_victim = [url for url in errands(simulation) if "/victim0.test/r/" in url]
+    assert [url for url in at_victim if "detour" not in url] == [] or not chosen
+    expected = {"robots-unreachable": 30} if chosen else {"ok": 30}
+    assert outcomes(simulation, "aim") == expected
+
+
+def test_a_victim_that_is_no_seed_is_not_asked_in_a_seeded_crawl(tmp_path: Path) -> None:
+    web = Web(5, sites=5, pages=5, faults=0.0)
+    web.aim(30, seeded=False)
+    simulation = Simulation(5, tmp_path / "crawl.sqlite", web, seeded_only=True)
+    simulation.run(2 * DAY)
+    assert simulation.store.finished()
+    assert errands(simulation) == []
+    assert outcomes(simulation, "aim") == {"robots-unreachable": 30}
+    hosts = {url.split("/")[2] for _, url in simulation.asked}
+    assert not {"victim0.test", "detour.test"} & hosts
+
+
+def test_waiting_for_a_turn_costs_little(tmp_path: Path) -> None:
+    """A thousand who wait for one victim look for their answer seldom, and others go on."""
+    web = Web(6, sites=50, pages=400, faults=0.0)
+    web.aim(1000)
+    simulation = Simulation(6, tmp_path / "crawl.sqlite", web, engines=2)
+    simulation.run(DAY / 4)
+    others = sum(1 for url in kept(simulation) if url.startswith("https://s"))
+    assert others >= 0.9 * len([u for u in web.expected() if u.startswith("https://s")])
+    releases = simulation.store.db.execute(
+        "SELECT sum(releases) FROM domains WHERE name LIKE 'aim%'"
+    ).fetchone()[0]
+    assert releases / 1000 < 40  # in six hours: a look every 20 minutes, after some quicker ones
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_day_of_ten_thousand_domains(tmp_path: Path) -> None:

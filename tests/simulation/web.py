@@ -16,11 +16,12 @@ class Site:
 
     name: str
     pages: int
-    robots: str  # 'none', 'some', 'slow', 'down', 'flaky'
+    robots: str  # 'none', 'some', 'slow', 'down', 'flaky', 'aimed'
     dead: str = ""  # a failure of every connection
+    aim: str = ""  # where its robots.txt is, if that is in another domain
 
     def allowed(self, path: str) -> bool:
-        return not (self.robots in ("some", "flaky") and path.startswith("/private"))
+        return not (self.robots in ("some", "flaky", "aimed") and path.startswith("/private"))
 
     @property
     def crawl_delay(self) -> float:
@@ -53,6 +54,25 @@ class Web:
             )
         return made
 
+    def aim(self, count: int, victims: int = 1, *, pages: int = 1, seeded: bool = True) -> None:
+        """Add so many sites that send whoever asks for their robots.txt to a victim, each to a
+        URL of its own; every third by a detour over another site."""
+        for number in range(victims):
+            name = f"victim{number}.test"
+            self.sites[name] = Site(name, 5, "some")
+            if seeded:
+                self.names.append(name)
+        self.sites["detour.test"] = Site("detour.test", 0, "none")
+        for number in range(count):
+            name, path = f"aim{number}.test", f"victim{number % victims}.test/r/{number}.txt"
+            aim = f"https://detour.test/to/{path}" if number % 3 == 2 else f"https://{path}"
+            self.sites[name] = Site(name, pages, "aimed", aim=aim)
+            self.names.append(name)
+
+    def rules_at(self, url: str) -> str:
+        """Where the rules are that an `aim` leads to."""
+        return url.replace("detour.test/to/", "")
+
     def seeds(self) -> list[str]:
         return [f"https://{name}/" for name in self.names]
 
@@ -77,6 +97,13 @@ class Web:
             response.failure = site.dead
         elif path == "/robots.txt":
             self._robots(site, response)
+        elif path.startswith("/to/"):
+            response.status = 301
+            location = f"https://{path[4:]}"
+            response.head = f"HTTP/1.1 301 Gone\r\nLocation: {location}\r\n\r\n".encode()
+        elif path.startswith("/r/"):
+            response.status, response.head = 200, b"HTTP/1.1 200 OK\r\n\r\n"
+            response.body = b"User-agent: *\nDisallow: /private\n"
         elif self.random.random() < 0.02 * self.faults:
             response.failure = self.random.choice([Failure.TIMEOUT, Failure.RESET])
         elif self.random.random() < 0.02 * self.faults:
@@ -88,7 +115,10 @@ class Web:
 
     def _robots(self, site: Site, response: Response) -> None:
         asked = self.robots_asked[site.name] = self.robots_asked.get(site.name, 0) + 1
-        if site.robots == "down" or (site.robots == "flaky" and asked <= 2):
+        if site.aim:
+            response.status = 302
+            response.head = f"HTTP/1.1 302 Found\r\nLocation: {site.aim}\r\n\r\n".encode()
+        elif site.robots == "down" or (site.robots == "flaky" and asked <= 2):
             response.status, response.head = 500, b"HTTP/1.1 500 Oops\r\n\r\n"
         elif site.robots == "none":
             response.status, response.head = 404, b"HTTP/1.1 404 No\r\n\r\n"

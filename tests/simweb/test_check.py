@@ -201,20 +201,58 @@ def test_disallowed_page_and_disallowed_redirect_target() -> None:
     assert found(Log().robots()("/news/8-market.html"), dirs) == []
 
 
+AWAY, HOME = "robots-away", "robots-home.test"
+TO = f"http://{HOME}/robots.txt"
+
+
 def test_a_robots_txt_that_redirects_out_of_the_domain() -> None:
-    away, home = world("robots-away"), "robots-home.test"
-    to = f"http://{home}/robots.txt"
-    log = Log()
-    for name in ("d000000.test", "d000001.test"):
-        log.robots(host=name, status=302, to=to).robots(host=home)("/", host=name)
-    report = judge(log, away)
+    log = Log().robots(status=302, to=TO).robots(3.0, host=HOME)("/", 2.0)
+    log.robots(host="d000001.test", status=302, to=TO)("/", host="d000001.test")
+    report = judge(log, world(AWAY))
     assert report.violations == []
-    assert report.cross_robots == {to: 2}
-    cached = Log().robots(status=302, to=to).robots(host=home)("/")
-    cached.robots(host="d000001.test", status=302, to=to)("/", host="d000001.test")
-    assert found(cached, away) == []
-    unasked = Log().robots(status=302, to=to)("/")
-    assert found(unasked, away) == ["P3 robots-missing"]
+    assert report.cross_robots == {TO: 1}
+    unasked = Log().robots(status=302, to=TO)("/")
+    assert found(unasked, world(AWAY)) == ["P3 robots-missing"]
+
+
+def aimed(count: int, gap: float) -> Log:
+    """Origins that send the crawler to one domain, each to another URL of it."""
+    log = Log()
+    for number in range(count):
+        log.robots(host=f"d{number:06d}.test", status=302, to=f"http://{HOME}/rules/{number}")
+    for number in range(count):
+        log(f"/rules/{number}", gap, host=HOME)
+    return log
+
+
+def test_a_burst_at_a_third_party_is_found() -> None:
+    assert judge(aimed(30, 0.01), world(AWAY)).kinds() == {"P1 third-party": 29}
+    at_once = aimed(30, -0.099)  # in flight together
+    assert judge(at_once, world(AWAY)).kinds() == {"P1 third-party": 29, "P2 overlap": 29}
+    assert found(aimed(30, 1.0), world(AWAY)) == []
+
+
+def test_long_after_the_redirect_it_is_still_known_for_what_it_is() -> None:
+    log = Log().robots(status=302, to=f"http://{HOME}/rules/1")
+    log("/rules/1", 4000.0, host=HOME)
+    assert found(log, world(AWAY)) == []
+    assert found(log("/rules/1", 0.2, host=HOME), world(AWAY)) == ["P1 third-party"]
+
+
+def test_a_third_party_is_not_asked_beside_its_own_visit() -> None:
+    victim = "d000001.test"
+    aim = Log().robots(status=302, to=f"http://{victim}/rules")
+    visited = aim.robots(1.0, host=victim)("/", host=victim)
+    assert found(visited("/rules", 0.3, host=victim)) == ["P1 third-party"]
+    after = Log().robots(status=302, to=f"http://{victim}/robots.txt").robots(1.0, host=victim)
+    assert found(after("/", host=victim)) == []  # it may as well have been its own
+    twice = Log().robots(status=302, to=f"http://{victim}/rules")("/rules", 1.0, host=victim)
+    assert found(twice.robots(0.2, host=victim)) == ["P1 third-party"]
+
+
+def test_hops_at_a_third_party_are_a_delay_apart() -> None:
+    log = Log().robots(status=302, to=TO).robots(2.0, host=HOME, status=301, to="/rules/x")
+    assert found(log("/rules/x", 1.0, host=HOME)("/", 2.0), world(AWAY)) == []
 
 
 def test_user_agent_without_contact() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lycosa.called import called
 from lycosa.errors import StoreGone, UserError
-from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Link = tuple[int, int, str, int, str, int]
 
 DATABASE = "crawl.sqlite"
+NOT_SEEDED = "not-seeded"
+ANSWER_MS = 3_600_000  # for which the answer of an errand is kept for others
 
 
 @dataclass(slots=True)
@@ -68,7 +70,10 @@ class Batch:
     origins: list[tuple[int, Origin]] = field(default_factory=list)
     delays: list[tuple[int, int]] = field(default_factory=list)  # (domain_id, delay_ms) learnt
     purges: list[Purge] = field(default_factory=list)
-    dropped: list[tuple[int, QueuedUrl, str]] = field(default_factory=list)  # refused, by reason
+    dropped: list[tuple[int, QueuedUrl, str]] = field(default_factory=list)  # by reason, '': done
+    errands: list[Link] = field(default_factory=list)  # to be made for origins that wait
+    answers: list[SharedRobots] = field(default_factory=list)  # of errands that were made
+    slots: list[tuple[str, int]] = field(default_factory=list)  # addresses given back, from when
     released: list[Release] = field(default_factory=list)
     segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
     stats: dict[str, Any] = field(default_factory=dict)
@@ -83,6 +88,9 @@ class Batch:
             or self.delays
             or self.purges
             or self.dropped
+            or self.errands
+            or self.answers
+            or self.slots
             or self.released
         )
 
@@ -100,6 +108,7 @@ class Committed:
     added: dict[int, int] = field(default_factory=dict)  # new URLs by domain
     drops: dict[str, int] = field(default_factory=dict)  # refused by the store, by reason
     purged: dict[str, int] = field(default_factory=dict)  # failed for good in bulk, by outcome
+    refused: list[SharedRobots] = field(default_factory=list)  # errands out of scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +129,33 @@ class StoreRules:
         if seed:
             return ""
         if state is None:
-            return "not-seeded" if self.seeded_only else ""
+            return NOT_SEEDED if self.seeded_only else ""
         lease_owner, _, _, queued, pages, seeded = state
         if own and lease_owner == own:
             return ""
         if self.seeded_only and not seeded:
-            return "not-seeded"
+            return NOT_SEEDED
         if 0 < self.max_pages_per_domain <= pages:
             return "page-cap"
         return "queue-cap" if queued >= self.max_queued_per_domain else ""
+
+    @staticmethod
+    def kept(links: list[Link], refused: str) -> list[Link]:
+        """Those that are queued though their domain takes no more: caps are for pages. An errand
+        stands for an origin that waits elsewhere, so there are not more of them than of these."""
+        if not refused:
+            return links
+        return [] if refused == NOT_SEEDED else errands_of(links)
+
+
+def errands_of(links: list[Link]) -> list[Link]:
+    """Those that are robots.txt files of other domains."""
+    return [link for link in links if link[5] & Flag.ERRAND]
+
+
+def refusals(links: list[Link], now: int) -> list[SharedRobots]:
+    """What the origins hear that sent us to a domain that is none of the seeds'."""
+    return [SharedRobots(ident, fp, url, now, 0) for ident, fp, url, _, _, _ in errands_of(links)]
 
 
 class Frontier(Protocol):
@@ -156,6 +183,10 @@ class Frontier(Protocol):
 
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
         """The next URLs of domains that the caller holds and has none left of."""
+
+    def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
+        """Those of the addresses at which no errand is under way or was a moment ago: they are the
+        caller's until the moment told, or until a batch gives them back."""
 
     def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
         """Those of (domain_id, fp) that are done already."""

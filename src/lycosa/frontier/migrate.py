@@ -69,11 +69,16 @@ TABLES = (
         "origins",
         ("domain_id", "origin"),
         _columns(
-            int8="domain_id fetched_ms retry_ms",
-            int4="status failures",
-            text="origin reason",
+            int8="domain_id fetched_ms retry_ms asked_ms",
+            int4="status failures hops",
+            text="origin reason aim",
             bytea="rules",
         ),
+    ),
+    Table(
+        "answers",
+        ("domain_id", "fp"),
+        _columns(int8="domain_id fp fetched_ms", int4="status", text="url location", bytea="rules"),
     ),
     Table("seen", ("domain_id", "fp"), _columns(int8="domain_id fp ord")),
     Table(

@@ -19,6 +19,7 @@ import orjson
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release
 from lycosa.frontier.postgres_again import PostgresAgain
 from lycosa.frontier.postgres_db import blobs, int8s, texts
+from lycosa.frontier.postgres_errands import PostgresErrands
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.frontier.tally import counted
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
@@ -38,7 +39,7 @@ _PAGE_NUMBERS = (
 )
 
 
-class PostgresFrontier(PostgresAgain):
+class PostgresFrontier(PostgresAgain, PostgresErrands):
     """See `frontier.Frontier`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -98,6 +99,7 @@ class PostgresFrontier(PostgresAgain):
         if self.rules.max_pages_per_domain:
             self._execute("recount_pages", owner=owner)
         values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
+        self._execute("slots_of_dead", **values)
         return self._execute("take_over", **values).rowcount
 
     def living(self, node: str = "") -> list[int]:
@@ -179,6 +181,7 @@ class PostgresFrontier(PostgresAgain):
             ids = int8s(by_id)
             for row in self._run(lambda: self._rows("origins_of", ids=ids)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
+            self._tell_answers(leases)
         except BaseException:
             self._forget(by_id)
             self._unsure = True
@@ -244,11 +247,14 @@ class PostgresFrontier(PostgresAgain):
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
-        added, new_domains = self._add(batch.links, now, result, own=owner)
+        links = batch.links + self._unanswered(batch.errands, now)
+        added, new_domains = self._add(links, now, result, own=owner)
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember_origins(batch.origins)
         self._remember_delays(batch.delays)
+        self._answer(result.refused + batch.answers, now)
+        self._free_slots(owner, batch.slots)
         self._release(owner, batch.released, result, now)
         for kind, ident, size, shut in batch.segments:
             self._execute(
@@ -319,7 +325,8 @@ class PostgresFrontier(PostgresAgain):
         if not dropped:
             return 0
         for _, _, reason in dropped:
-            result.drops[reason] = result.drops.get(reason, 0) + 1
+            if reason:
+                result.drops[reason] = result.drops.get(reason, 0) + 1
         gone = self._leave_queue((ident, url.order, url.fp) for ident, url, _ in dropped)
         if gone:
             domains, fps = zip(*sorted(gone), strict=True)
@@ -355,6 +362,9 @@ class PostgresFrontier(PostgresAgain):
             failures=int8s(each.failures for each in values),
             retry=int8s(each.retry_ms for each in values),
             reasons=texts(each.reason for each in values),
+            aims=texts(each.aim for each in values),
+            hops=int8s(each.hops for each in values),
+            asked=int8s(each.asked_ms for each in values),
         )
 
     def _remember_delays(self, delays: list[tuple[int, int]]) -> None:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from itertools import accumulate, chain
 from typing import Any
 
-from lycosa.frontier import Committed, Link
+from lycosa.frontier import Committed, Link, refusals
 from lycosa.frontier.postgres_db import Int8s, int8s, texts
 from lycosa.frontier.postgres_store import PostgresStore
 from lycosa.frontier.states import IDLE, READY, found_order
@@ -51,7 +51,7 @@ class PostgresAdder(PostgresStore):
         states = self._states(asked)
         for ident in asked:
             if reason := self.rules.refuses(states.get(ident), own, seed):
-                result.drops[reason] = result.drops.get(reason, 0) + len(new.pop(ident))
+                self._refuse(new, ident, reason, now, result)
         fresh = self._queue(new, now)
         result.added.update(fresh)
         created = self._create(
@@ -64,6 +64,19 @@ class PostgresAdder(PostgresStore):
         if seed:
             self._execute("domain_seeded", ids=int8s(sorted(groups)))
         return sum(fresh.values()), created
+
+    def _refuse(
+        self, new: dict[int, list[Link]], ident: int, reason: str, now: int, result: Committed
+    ) -> None:
+        """Count what a domain does not take, and leave what it takes all the same."""
+        links = new.pop(ident)
+        kept = self.rules.kept(links, reason)
+        if len(kept) < len(links):
+            result.drops[reason] = result.drops.get(reason, 0) + len(links) - len(kept)
+        if kept:
+            new[ident] = kept
+        else:
+            result.refused += refusals(links, now)
 
     def _unseen(self, groups: Groups) -> dict[int, list[Link]]:
         """Those links that were not seen when we looked: few, for most links of a page are known.

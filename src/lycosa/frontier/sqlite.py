@@ -15,6 +15,7 @@ from lycosa.errors import Bug
 from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
 from lycosa.frontier.sqlite_again import SqliteAgain
 from lycosa.frontier.sqlite_db import errors_mapped
+from lycosa.frontier.sqlite_errands import SqliteErrands
 from lycosa.frontier.sqlite_store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.frontier.tally import counted
@@ -26,7 +27,7 @@ RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 FEW_ROWS = 8  # of one statement where a row may have half a megabyte (robots.txt)
 
 
-class SqliteFrontier(SqliteAgain):
+class SqliteFrontier(SqliteAgain, SqliteErrands):
     """See `frontier.Frontier`."""
 
     # -- engines ------------------------------------------------------------------------------
@@ -76,6 +77,7 @@ class SqliteFrontier(SqliteAgain):
         if self.rules.max_pages_per_domain:
             self.db.execute(SQL["recount_pages"], {"owner": owner})
         values = {"owner": owner, "since": since, "delay": self.rules.delay_ms}
+        self.db.execute(SQL["slots_of_dead"], values)
         return self.db.execute(SQL["take_over"], values).rowcount
 
     @errors_mapped
@@ -112,6 +114,7 @@ class SqliteFrontier(SqliteAgain):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
             for ident, urls in self._next_urls(list(by_id), now).items():
                 by_id[ident].urls = urls
+        self._tell_answers(leases)
         return leases
 
     def _affordable(self, rows: Iterable[tuple[Any, ...]]) -> list[Lease]:
@@ -180,10 +183,13 @@ class SqliteFrontier(SqliteAgain):
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
-        added, new_domains = self._add(batch.links, now, result, own=owner)
+        links = batch.links + self._unanswered(batch.errands, now)
+        added, new_domains = self._add(links, now, result, own=owner)
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember(batch)
+        self._answer(result.refused + batch.answers, now)
+        self._free_slots(owner, batch.slots)
         self._release(owner, batch.released, result.added)
         self.db.executemany(
             SQL["segment_upsert"],
@@ -258,7 +264,8 @@ class SqliteFrontier(SqliteAgain):
             gone = self.db.execute(SQL["queue_delete"], (ident, url.order, url.fp)).rowcount
             if gone:
                 self.db.execute(SQL["seen_delete"], (ident, url.fp))
-            result.drops[reason] = result.drops.get(reason, 0) + 1
+            if reason:
+                result.drops[reason] = result.drops.get(reason, 0) + 1
             total += gone
         return total
 
@@ -277,8 +284,9 @@ class SqliteFrontier(SqliteAgain):
         self._write_rows(
             "origin_upsert",
             [
-                (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, o.reason)
+                (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, *more)
                 for ident, o in batch.origins
+                for more in ((o.reason, o.aim, o.hops, o.asked_ms),)
             ],
             most=FEW_ROWS,
         )

@@ -11,7 +11,7 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-from lycosa.frontier import Committed, Link, queries
+from lycosa.frontier import Committed, Link, queries, refusals
 from lycosa.frontier.sqlite_store import ROWS, SqliteStore, in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, found_order
 
@@ -63,8 +63,10 @@ class SqliteAdder(SqliteStore):
             state = states.get(ident)
             refused = self.rules.refuses(state, own, rank is not None)
             if refused:
-                result.drops[refused] = result.drops.get(refused, 0) + len(found)
-                continue
+                kept = self._refuse(found, refused, now, result)
+                if not kept:
+                    continue
+                found = kept
             new = self._queue(found, state, known.get(ident), now)
             created += state is None and new > 0
             self._wake(found[0], state, new, ready.get(ident, now), rank is not None)
@@ -72,6 +74,15 @@ class SqliteAdder(SqliteStore):
                 result.added[ident] = new
                 queued += new
         return queued, created
+
+    def _refuse(self, links: list[Link], reason: str, now: int, result: Committed) -> list[Link]:
+        """Count what a domain does not take; returns what it takes all the same."""
+        kept = self.rules.kept(links, reason)
+        if len(kept) < len(links):
+            result.drops[reason] = result.drops.get(reason, 0) + len(links) - len(kept)
+        if not kept:
+            result.refused += refusals(links, now)
+        return kept
 
     def _states(self, ids: list[int]) -> dict[int, State]:
         return {

@@ -7,7 +7,9 @@ Pure: takes entries, returns a report.
 A visit is what one turn of a domain may do: robots.txt of an origin, one page, up to five
 redirects that stay in the domain (with the robots.txt of their origins), and one switch from a
 failed https to http. Whatever is closer to the request before it than the delay must be one of
-these; everything else begins a new visit and was too soon.
+these; everything else begins a new visit and was too soon. What a robots.txt of another domain
+redirects to is a visit of its own, one request long: nobody may send a crawler to a third party
+without its delay.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from lycosa.simweb.world import World
 
 MAX_HOPS = 5
 ROBOTS_AGE = 24 * 3600.0  # seconds that a robots.txt may be used
-CROSS_SECONDS = 60.0  # a redirected robots.txt is asked for so soon, or it is something else
+OWN_SECONDS = 60.0  # a redirect in the domain is followed so soon, or it is something else
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
 _READINGS = 4  # of a visit, kept at a time
 _SHOWN = 20  # violations in the printed report
@@ -106,6 +108,7 @@ class _Visit:
     robots_hops: int = 0
     switched: bool = False
     resent: bool = False
+    alone: bool = False  # made for another domain: nothing may follow
 
 
 @dataclass
@@ -126,7 +129,8 @@ class _Judge:
         self._domains: dict[str, _Domain] = defaultdict(_Domain)
         self._good: dict[str, list[Entry]] = {}  # robots URL -> answers that settle it, in order
         self._bad: set[str] = set()  # robots URLs that have only failed
-        self._aims: dict[str, tuple[float, str]] = {}  # robots redirects: URL -> when, from domain
+        self._aims: dict[str, float] = {}  # robots redirects in a domain: URL -> when
+        self._errands: set[str] = set()  # where robots.txt files of other domains lead
         self._cross: dict[str, list[float]] = defaultdict(list)
         self._kept: set[str] = set()
 
@@ -142,17 +146,16 @@ class _Judge:
 
     def _one(self, entry: Entry) -> None:
         self._report.requests += 1
-        since, source = self._aims.get(entry.url, (-math.inf, ""))
-        aimed = entry.start - since < CROSS_SECONDS
-        robots = entry.target == "/robots.txt" or aimed
-        if robots:
-            self._note_robots(entry)
+        since = self._aims.get(entry.url, -math.inf)
+        robots = entry.target == "/robots.txt" or entry.start - since < OWN_SECONDS
+        errand = entry.url in self._errands
+        if errand:
+            self._cross[entry.url].append(entry.start)
+        if robots or errand:
+            self._note_robots(entry, errand)
         else:
             self._judge_page(entry)
-        if aimed and source != entry.domain:
-            self._cross[entry.url].append(entry.start)  # the one exception to P1 and P2
-            return
-        self._judge_time(entry, robots)
+        self._judge_time(entry, robots, errand)
 
     def _blame(self, rule: str, kind: str, entry: Entry, detail: str = "") -> None:
         self._report.violations.append(
@@ -161,7 +164,7 @@ class _Judge:
 
     # P3: robots.txt
 
-    def _note_robots(self, entry: Entry) -> None:
+    def _note_robots(self, entry: Entry, errand: bool) -> None:
         report, url = self._report, entry.url
         report.robots += 1
         before = self._good.get(url, ())
@@ -169,13 +172,16 @@ class _Judge:
             report.robots_refetches += 1
         if 300 <= entry.status < 400 and entry.location:
             aim = urljoin(url, entry.location)
-            self._aims[aim] = (entry.end, entry.domain)
+            if errand or registrable(urlsplit(aim).hostname or "") != entry.domain:
+                self._errands.add(aim)
+            else:
+                self._aims[aim] = entry.end
         if _settles(entry.status):
             self._good.setdefault(url, []).append(entry)
             self._bad.discard(url)
         elif url not in self._good:
             self._bad.add(url)
-        if 200 <= entry.status < 300:
+        if 200 <= entry.status < 300 and not errand:  # one asked for others teaches them only
             domain = self._domains[entry.domain]
             asked = self._world.crawl_delay(entry.host)
             domain.crawl_delay = max(domain.crawl_delay, asked)
@@ -211,11 +217,12 @@ class _Judge:
 
     # P1 and P2: time
 
-    def _judge_time(self, entry: Entry, robots: bool) -> None:
+    def _judge_time(self, entry: Entry, robots: bool, errand: bool) -> None:
         """Does the request go on with a visit, or was it late enough to begin one?
 
         After a whole delay both may be true (a busy machine can stall inside a visit): then both
-        readings are kept, and only what fits neither is blamed.
+        readings are kept, and only what fits neither is blamed. So it is with an errand that may
+        have been the domain's own.
         """
         domain = self._domains[entry.domain]
         last = domain.last
@@ -234,7 +241,7 @@ class _Judge:
             self._blame_haste(domain, entry, robots, gap, needed, late)
         if rested or not going_on:
             self._report.visits += 1
-            going_on.append(_Visit())
+            going_on += [_Visit(), _Visit(alone=True)] if errand else [_Visit()]
         domain.visits = [_advanced(v, last, entry, robots) for v in going_on[-_READINGS:]]
         domain.last = entry
         domain.last_end = max(domain.last_end, entry.end)
@@ -255,6 +262,8 @@ class _Judge:
         """The name of what went wrong when a request came too soon."""
         if gap >= self._delay - self._tolerance:
             return "crawl-delay"
+        if visit.alone or entry.url in self._errands:
+            return "third-party"
         if not robots and entry.url == visit.aim:
             return "too-many-hops"
         if robots and entry.url == visit.robots_aim:
@@ -295,6 +304,8 @@ def _advanced(before: _Visit, last: Entry | None, entry: Entry, robots: bool) ->
 
 def _fits(visit: _Visit, last: Entry, entry: Entry, robots: bool) -> bool:
     """Is this request a part of the visit that is under way?"""
+    if visit.alone:
+        return False
     if robots:
         followed = entry.url == visit.robots_aim and visit.robots_hops < MAX_HOPS
         return followed or _may_ask_robots(visit, last, entry)

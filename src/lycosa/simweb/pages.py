@@ -61,9 +61,8 @@ class Pages:
         return answer
 
     def _stranger(self, host: str, target: str, *, gzip: bool, keep: bool) -> Reply:
-        if host == rules.HOME and target == "/robots.txt":
-            text = rules.home_text().encode()
-            return reply.whole(200, text, keep=keep, kind="text/plain")
+        if host == rules.HOME and (text := rules.home_text(target)):
+            return reply.whole(200, text.encode(), keep=keep, kind="text/plain")
         found = hostile.respond(host, target, gzip=gzip, port=self._port)
         if found is not None and self._world.spec.hostile:
             return found
@@ -158,7 +157,8 @@ class Pages:
         kind = rules.robots_kind(place.robots)
         url = f"{scheme}://{host}"
         if kind.location:
-            return reply.redirect(kind.location, keep=keep, status=kind.status)
+            location = kind.location.replace("{host}", host)
+            return reply.redirect(location, keep=keep, status=kind.status)
         if kind.fail_first and self._first(url + "/robots.txt", kind.fail_first):
             return reply.busy(503, 0, keep=keep)
         text = kind.text

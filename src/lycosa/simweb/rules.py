@@ -13,6 +13,7 @@ from dataclasses import dataclass
 PRIVATE = ("/private/", "/drafts/")
 REAL_ROBOTS = "/about/robots.txt"  # where robots-redirect leads
 HOME = "robots-home.test"  # where robots-away leads: keeps the robots.txt of many domains
+AIMED = "/rules/"  # under which HOME has a file for every host with robots-aimed
 HUGE_BYTES = 600_000  # robots-huge; a crawler may stop reading after 500 KiB (RFC 9309)
 
 
@@ -64,7 +65,7 @@ class Robots:
     status: int = 200
     text: str = ""
     allowed: Callable[[str], bool] = all_allowed
-    location: str = ""  # a redirect, relative or absolute
+    location: str = ""  # a redirect, relative or absolute; {host} stands for the one that asks
     unreachable: bool = False  # a correct crawler requests no page
     undecided: bool = False  # RFC 9309 leaves it to the crawler
     fail_first: int = 0  # so many requests get 503
@@ -88,6 +89,7 @@ _KINDS = {
     "robots-hang": Robots(allowed=none_allowed, unreachable=True, hold="hang"),
     "robots-redirect": Robots(301, _DIRS, dirs_allowed, location=REAL_ROBOTS),
     "robots-away": Robots(302, allowed=dirs_allowed, location=f"http://{HOME}/robots.txt"),
+    "robots-aimed": Robots(302, allowed=dirs_allowed, location=f"http://{HOME}{AIMED}{{host}}.txt"),
     "robots-loop": Robots(302, location="/robots.txt", undecided=True),
     "robots-huge": Robots(text=_huge(), allowed=dirs_allowed),
     "robots-bom": Robots(text="\ufeff" + _DIRS.replace("\n", "\r\n"), allowed=dirs_allowed),
@@ -100,6 +102,6 @@ def robots_kind(name: str) -> Robots:
     return _KINDS[name]
 
 
-def home_text() -> str:
-    """The robots.txt that HOME serves."""
-    return _DIRS
+def home_text(target: str) -> str:
+    """The robots.txt files that HOME serves; '' if there is none."""
+    return _DIRS if target == "/robots.txt" or target.startswith(AIMED) else ""

@@ -47,6 +47,7 @@ ROBOTS = {
     "robots-hang": 0.0,  # never answered; off by default, as it costs a crawler minutes
     "robots-redirect": 0.03,  # to another path of the host
     "robots-away": 0.02,  # to a domain that keeps the robots.txt of many
+    "robots-aimed": 0.0,  # an attack: to that domain too, but each host to another URL of it
     "robots-loop": 0.01,  # redirects to itself
     "robots-huge": 0.01,  # more than 500 KiB; what follows them does not count
     "robots-bom": 0.02,  # byte order mark and CRLF

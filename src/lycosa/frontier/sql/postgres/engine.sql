@@ -87,8 +87,49 @@ SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded FROM domain
 WHERE lease_owner = %(owner)s AND id <> ALL (%(known)s);
 
 -- origins_of: what is known of the origins of these domains
-SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
-WHERE domain_id = ANY (%(ids)s);
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, aim, hops, asked_ms
+FROM origins WHERE domain_id = ANY (%(ids)s);
+
+-- answers_to: what came of errands, as far as a budget of rules goes
+SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
+    SELECT a.*, sum(octet_length(a.rules)) OVER (ORDER BY a.domain_id, a.fp) AS total
+    FROM unnest(%(domains)s, %(fps)s) AS k (domain_id, fp)
+    JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp) AS found
+WHERE total <= %(budget)s;
+
+-- answered: which errands have a good answer
+SELECT a.domain_id, a.fp FROM unnest(%(domains)s, %(fps)s) AS k (domain_id, fp)
+JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp
+WHERE a.status > 0 AND a.fetched_ms >= %(since)s;
+
+-- answer_upsert: what came of errands
+INSERT INTO answers (domain_id, fp, url, fetched_ms, status, location, rules)
+SELECT * FROM unnest(%(domains)s, %(fps)s, %(urls)s, %(fetched)s, %(statuses)s, %(locations)s,
+    %(rules)s)
+ON CONFLICT (domain_id, fp) DO UPDATE SET url = excluded.url, fetched_ms = excluded.fetched_ms,
+    status = excluded.status, location = excluded.location, rules = excluded.rules;
+
+-- answers_forget: those that serve nobody any more; never waits for another who forgets them
+DELETE FROM answers WHERE (domain_id, fp) IN (
+    SELECT domain_id, fp FROM answers WHERE fetched_ms < %(before)s FOR UPDATE SKIP LOCKED);
+
+-- claim: addresses for errands, as far as nobody has them
+INSERT INTO slots (address, owner, until_ms)
+SELECT address, %(owner)s, %(until)s FROM unnest(%(addresses)s) AS u (address)
+ON CONFLICT (address) DO UPDATE SET owner = excluded.owner, until_ms = excluded.until_ms
+WHERE slots.until_ms <= %(now)s
+RETURNING address;
+
+-- slot_free: addresses are given back, from a moment on
+UPDATE slots AS s SET until_ms = u.until FROM unnest(%(addresses)s, %(until)s) AS u (address, until)
+WHERE s.address = u.address AND s.owner = %(owner)s;
+
+-- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
+UPDATE slots SET until_ms = least(until_ms, %(since)s + %(delay)s::int8) WHERE owner = %(owner)s;
+
+-- slots_forget: those that are free; never waits for another who claims one
+DELETE FROM slots WHERE address IN (
+    SELECT address FROM slots WHERE until_ms <= %(now)s FOR UPDATE SKIP LOCKED);
 
 -- next_urls: the next URLs of each domain: those that waited and are due, then those found first
 SELECT d.id, q.ord, q.fp, q.url, q.depth, q.attempts, q.flags
@@ -135,9 +176,11 @@ SELECT * FROM unnest(%(domain_id)s, %(fp)s, %(url)s, %(depth)s, %(fetched_ms)s, 
     %(redirect)s, %(title)s, %(text_segment)s, %(text_frame)s, %(text_offset)s,
     %(warc_segment)s, %(warc_offset)s);
 
--- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good
+-- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good; not
+-- errands (8), which are others'
 WITH gone AS (
-    DELETE FROM queue WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s RETURNING *
+    DELETE FROM queue
+    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s AND flags & 8 = 0 RETURNING *
 ), kept AS (
     INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
         wire_bytes, text_chars, content_hash, redirect, title,
@@ -149,7 +192,8 @@ SELECT count(*) FROM gone;
 
 -- purge_forget: URLs that a cap or an exclusion refuses are not remembered
 WITH gone AS (
-    DELETE FROM queue WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s RETURNING *
+    DELETE FROM queue
+    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s AND flags & 8 = 0 RETURNING *
 ), forgotten AS (
     DELETE FROM seen AS s USING gone WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp
 )
@@ -217,12 +261,14 @@ UPDATE domains AS d SET delay_ms = greatest(d.delay_ms, u.delay)
 FROM unnest(%(ids)s, %(delays)s) AS u (id, delay) WHERE d.id = u.id;
 
 -- origin_upsert: what is known of origins changes
-INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
+INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason,
+    aim, hops, asked_ms)
 SELECT * FROM unnest(%(domains)s, %(origins)s, %(fetched)s, %(statuses)s, %(rules)s,
-    %(failures)s, %(retry)s, %(reasons)s)
+    %(failures)s, %(retry)s, %(reasons)s, %(aims)s, %(hops)s, %(asked)s)
 ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     status = excluded.status, rules = excluded.rules, failures = excluded.failures,
-    retry_ms = excluded.retry_ms, reason = excluded.reason;
+    retry_ms = excluded.retry_ms, reason = excluded.reason, aim = excluded.aim,
+    hops = excluded.hops, asked_ms = excluded.asked_ms;
 
 -- release: domains are given back: ready when their first URL is due, idle without one
 UPDATE domains AS d SET

@@ -52,10 +52,34 @@ CREATE TABLE origins (
     status int4 NOT NULL,
     failures int4 NOT NULL,
     origin text COLLATE "C" NOT NULL,
+    hops int4 NOT NULL DEFAULT 0,
+    asked_ms int8 NOT NULL DEFAULT 0,
     reason text NOT NULL,
+    aim text NOT NULL DEFAULT '',
     rules bytea NOT NULL,
     PRIMARY KEY (domain_id, origin)
 ) WITH (fillfactor = 85);
+
+-- Answers of errands: robots.txt files that those of other domains redirect to.
+CREATE TABLE answers (
+    domain_id int8 NOT NULL,
+    fp int8 NOT NULL,
+    fetched_ms int8 NOT NULL,
+    status int4 NOT NULL,
+    url text NOT NULL,
+    location text NOT NULL,
+    rules bytea NOT NULL,
+    PRIMARY KEY (domain_id, fp)
+);
+CREATE INDEX answers_by_time ON answers (fetched_ms);
+
+-- Addresses at which an errand is under way, or was a moment ago.
+CREATE TABLE slots (
+    address text COLLATE "C" PRIMARY KEY,
+    owner int8 NOT NULL,
+    until_ms int8 NOT NULL
+);
+CREATE INDEX slots_by_time ON slots (until_ms);
 
 CREATE TABLE queue (
     domain_id int8 NOT NULL,

@@ -65,8 +65,43 @@ UPDATE domains SET lease_owner = :owner
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +lease_owner = 0;
 
 -- origins_of: what is known of the origins of domains
-SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
-WHERE domain_id IN (SELECT value FROM json_each(?));
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, aim, hops, asked_ms
+FROM origins WHERE domain_id IN (SELECT value FROM json_each(?));
+
+-- answers_to: what came of errands, as far as a budget of rules goes: [domain, fp] in pairs
+SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
+    SELECT a.*, sum(length(a.rules)) OVER (ORDER BY a.domain_id, a.fp) AS total
+    FROM (SELECT DISTINCT value ->> 0 AS domain_id, value ->> 1 AS fp FROM json_each(:keys)) AS k
+    CROSS JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp)
+WHERE total <= :budget;
+
+-- answered: which errands have a good answer: [domain, fp] in pairs
+SELECT a.domain_id, a.fp FROM json_each(:keys) AS k
+CROSS JOIN answers AS a ON a.domain_id = k.value ->> 0 AND a.fp = k.value ->> 1
+WHERE a.status > 0 AND a.fetched_ms >= :since;
+
+-- answer_upsert: what came of an errand
+INSERT INTO answers (domain_id, fp, url, fetched_ms, status, location, rules)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (domain_id, fp) DO UPDATE SET url = excluded.url, fetched_ms = excluded.fetched_ms,
+    status = excluded.status, location = excluded.location, rules = excluded.rules;
+
+-- answers_forget: those that serve nobody any more
+DELETE FROM answers WHERE fetched_ms < ?;
+
+-- claim: an address for an errand, if nobody has it
+INSERT INTO slots (address, owner, until_ms) VALUES (:address, :owner, :until)
+ON CONFLICT (address) DO UPDATE SET owner = excluded.owner, until_ms = excluded.until_ms
+WHERE slots.until_ms <= :now;
+
+-- slot_free: an address is given back, from a moment on
+UPDATE slots SET until_ms = ? WHERE address = ? AND owner = ?;
+
+-- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
+UPDATE slots SET until_ms = min(until_ms, :since + :delay) WHERE owner = :owner;
+
+-- slots_forget: those that are free
+DELETE FROM slots WHERE until_ms <= ?;
 
 -- next_urls: the next URLs of each domain: those that waited and are due, then those found first
 SELECT json_group_array(json_array(each.value, json((
@@ -124,19 +159,21 @@ INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, conte
     text_segment, text_frame, text_offset, warc_segment, warc_offset)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good
+-- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good; not
+-- errands (8), which are others'
 INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
     wire_bytes, text_chars, content_hash, redirect, title,
     text_segment, text_frame, text_offset, warc_segment, warc_offset)
 SELECT domain_id, fp, url, depth, :now, 0, :outcome, '', 0, 0, 0, '', '', 0, 0, 0, 0, 0
-FROM queue WHERE domain_id = :id AND url >= :low AND url < :high;
+FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8;
 
 -- purge_forget: URLs that a cap or an exclusion refuses are not remembered
 DELETE FROM seen WHERE domain_id = :id AND fp IN (
-    SELECT fp FROM queue WHERE domain_id = :id AND url >= :low AND url < :high);
+    SELECT fp FROM queue
+    WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8);
 
 -- purge_delete: they leave the queue
-DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high;
+DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8;
 
 -- domain_states: what adding URLs to domains depends on
 SELECT json_group_array(json_array(id, lease_owner, ready_at, polite_at, queued, pages, seeded))
@@ -162,11 +199,13 @@ UPDATE domains SET seeded = 1 WHERE id = ?;
 UPDATE domains SET delay_ms = max(delay_ms, ?) WHERE id = ?;
 
 -- origin_upsert: what is known of an origin changes (the brackets are repeated for many)
-INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason,
+    aim, hops, asked_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     status = excluded.status, rules = excluded.rules, failures = excluded.failures,
-    retry_ms = excluded.retry_ms, reason = excluded.reason;
+    retry_ms = excluded.retry_ms, reason = excluded.reason, aim = excluded.aim,
+    hops = excluded.hops, asked_ms = excluded.asked_ms;
 
 -- queue_count: how many rows a domain's queue has, counted no further than its cap
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);

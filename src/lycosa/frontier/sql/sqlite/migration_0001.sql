@@ -49,8 +49,32 @@ CREATE TABLE origins (
     failures INTEGER NOT NULL,
     retry_ms INTEGER NOT NULL,
     reason TEXT NOT NULL,
+    aim TEXT NOT NULL DEFAULT '',
+    hops INTEGER NOT NULL DEFAULT 0,
+    asked_ms INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (domain_id, origin)
 ) WITHOUT ROWID;
+
+-- Answers of errands: robots.txt files that those of other domains redirect to.
+CREATE TABLE answers (
+    domain_id INTEGER NOT NULL,
+    fp INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    fetched_ms INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    location TEXT NOT NULL,
+    rules BLOB NOT NULL,
+    PRIMARY KEY (domain_id, fp)
+) WITHOUT ROWID;
+CREATE INDEX answers_by_time ON answers (fetched_ms);
+
+-- Addresses at which an errand is under way, or was a moment ago.
+CREATE TABLE slots (
+    address TEXT PRIMARY KEY,
+    owner INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX slots_by_time ON slots (until_ms);
 
 CREATE TABLE queue (
     domain_id INTEGER NOT NULL,

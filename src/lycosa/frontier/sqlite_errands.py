@@ -1,0 +1,59 @@
+"""Errands on SQLite: what origins wait for, what came of it, and the addresses they go to.
+
+Owns the statements about `answers` and `slots`; errands themselves are queued URLs like others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import orjson
+
+from lycosa.frontier import ANSWER_MS, Link, queries
+from lycosa.frontier.answers import asked_for, hand_out
+from lycosa.frontier.sqlite_add import SqliteAdder
+from lycosa.records import Lease, SharedRobots
+
+SQL = queries.load("sqlite")
+
+
+class SqliteErrands(SqliteAdder):
+    """What a frontier does for errands, most of it inside a transaction of its caller."""
+
+    def _tell_answers(self, leases: list[Lease]) -> None:
+        """What was answered to those origins whose robots.txt is elsewhere."""
+        keys = asked_for(leases)
+        if keys:
+            values = {"keys": orjson.dumps(list(keys)).decode(), "budget": self.rules.robots_bytes}
+            hand_out(
+                (SharedRobots(*row) for row in self.db.execute(SQL["answers_to"], values)), keys
+            )
+
+    def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
+        with self._transaction(owner) as now:
+            until = now + hold_ms
+            self.db.execute(SQL["slots_forget"], (now,))
+            values = {"owner": owner, "until": until, "now": now}
+            return {
+                address: until
+                for address in addresses
+                if self.db.execute(SQL["claim"], {**values, "address": address}).rowcount
+            }
+
+    def _unanswered(self, errands: list[Link], now: int) -> list[Link]:
+        """Those that nobody has made while somebody asked for them."""
+        if not errands:
+            return []
+        keys = orjson.dumps([link[:2] for link in errands]).decode()
+        values = {"keys": keys, "since": now - ANSWER_MS}
+        done = set(self.db.execute(SQL["answered"], values))
+        return [link for link in errands if link[:2] not in done]
+
+    def _answer(self, answers: list[SharedRobots], now: int) -> None:
+        """Keep what came of errands for those who asked."""
+        if answers:
+            self.db.execute(SQL["answers_forget"], (now - ANSWER_MS,))
+            self.db.executemany(SQL["answer_upsert"], [astuple(each) for each in answers])
+
+    def _free_slots(self, owner: int, slots: list[tuple[str, int]]) -> None:
+        self.db.executemany(SQL["slot_free"], [(at, address, owner) for address, at in slots])

@@ -1,0 +1,44 @@
+"""What the response to a request for a robots.txt means: rules, a redirect, or nothing. Pure.
+
+Owns how HTTP and robots.txt meet (RFC 9309, section 2.3.1). Knows nothing of visits or domains.
+"""
+
+from __future__ import annotations
+
+from lycosa import robots
+from lycosa.decode import TOO_SLOW, decode
+from lycosa.records import Response, Truncated
+from lycosa.urls import MAX_RAW, canonical
+
+ROBOTS_BYTES = 500 << 10
+_UNREADABLE = frozenset({"truncated", "broken", TOO_SLOW})
+
+
+def as_url(location: str) -> str:
+    """A Location header as text: servers send UTF-8, headers were read as latin-1."""
+    if len(location) > MAX_RAW:
+        return location  # it may have been cut: `canonical` refuses it
+    return location.encode("latin-1").decode("utf-8", "replace")
+
+
+def redirect_of(response: Response) -> str:
+    """Where a robots.txt redirects, '' if it does not."""
+    location = response.header(b"location") if 300 <= response.status < 400 else ""
+    target = canonical(as_url(location), response.request.url) if location else None
+    return "" if response.failure or target is None else target
+
+
+def rules_of(response: Response) -> robots.Rules | None:
+    """What a robots.txt response allows; None: it could not be reached, disallow for now."""
+    status = response.status
+    if response.failure or status == 429 or status < 200 or status >= 500:
+        return None
+    if status >= 300:
+        return robots.ALLOW_ALL
+    if response.truncated in (Truncated.TIME, Truncated.DISCONNECT):
+        return None  # the rest may forbid what the beginning does not
+    encoding = response.joined(b"content-encoding")
+    body, cut, problem = decode(response.body, encoding, ROBOTS_BYTES)
+    # Cut by our own limits, a stream is unfinished, and the beginning counts.
+    limited = cut or response.truncated == Truncated.LENGTH
+    return None if problem in _UNREADABLE and not limited else robots.parse(body)

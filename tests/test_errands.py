@@ -1,0 +1,627 @@
+"""robots.txt files in other domains: who asks, who waits, who is told (P2's exception)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from lycosa.core import Core, CoreRules
+from lycosa.exchange import Exchanger
+from lycosa.frontier import StoreRules
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.harvest import Harvest, HarvestRules
+from lycosa.records import Failure, QueuedUrl, Request, Response
+from lycosa.scheduler import Held, KnownOrigin, Scheduler
+from lycosa.scope import Scope, ScopeRules
+from lycosa.urls import fingerprint, link
+from lycosa.visit import Result, Visit, VisitRules
+
+TO_MS = 1_800_000_000_000.0
+NOW = 1000.0
+DELAY = 70.0
+HOUR = 3600.0
+
+
+class Engine:
+    """A core on a real store, with time in the test's hands."""
+
+    def __init__(self, world: World, **rules: object) -> None:
+        self.world = world
+        scope = Scope(ScopeRules(exclude=world.exclude, seeded_only=world.seeded_only))
+        harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
+        core_rules = CoreRules(VisitRules(DELAY, sitemaps=True), ip_delay=world.ip_delay)
+        self.core = Core(
+            core_rules, Scheduler(DELAY, 100), harvest, scope, TO_MS,
+            address_of=lambda url: world.address(url),
+        )  # fmt: skip
+        owner = world.store.register("t", 1)
+        self.exchanger = Exchanger(world.connect(), owner, lambda: world.now)
+
+    def ask(self) -> None:
+        reply = self.exchanger.perform(self.core.exchange(self.world.now))
+        assert reply.error is None, reply.error
+        self.core.absorb(reply, self.world.now)
+
+
+class World:
+    """Engines, one store, and a web in which every answer comes at once."""
+
+    def __init__(
+        self,
+        path: Path,
+        web: Callable[[str], tuple[int, str, bytes] | str],
+        *,
+        engines: int = 1,
+        exclude: tuple[str, ...] = (),
+        seeded_only: bool = False,
+        ip_delay: float = 0.0,
+        address: Callable[[str], str | None] = lambda url: "",
+    ) -> None:
+        self.now = NOW
+        self.path = path
+        self.web = web
+        self.exclude = exclude
+        self.seeded_only = seeded_only
+        self.ip_delay = ip_delay
+        self.address = address
+        self.asked: list[tuple[float, str]] = []
+        self.ledger: list[tuple[str, str, int]] = []  # domain, outcome, requests
+        self.store = self.connect(create=True)
+        self.engines = [Engine(self) for _ in range(engines)]
+
+    def connect(self, create: bool = False) -> SqliteFrontier:
+        rules = StoreRules(delay_ms=round(DELAY * 1000), seeded_only=self.seeded_only)
+        clock = lambda: int(self.now * 1000 + TO_MS)  # noqa: E731
+        store = SqliteFrontier(self.path, rules, clock, create=create)
+        store.db.execute("PRAGMA synchronous = OFF")
+        return store
+
+    def seed(self, *urls: str) -> None:
+        found = [link(url) for url in urls]
+        self.store.add([(d, fp, url, 0, name, 2) for d, fp, url, name in found], rank=0)
+
+    def run(self, seconds: float, step: float = 1.0) -> None:
+        """Let time pass."""
+        end = self.now + seconds
+        while self.now < end and not self.store.finished():
+            for engine in self.engines:
+                engine.ask()
+                self._turn(engine.core)
+                engine.ask()
+            self.now += step
+
+    def _turn(self, core: Core) -> None:
+        waiting = deque(core.start(self.now))
+        while waiting:
+            request = waiting.popleft()
+            self.asked.append((self.now, request.url))
+            waiting.extend(core.answer(self.reply(request), self.now))
+        self.ledger += [(r.held.name, r.outcome, r.requests) for r in core.ended]
+        core.started.clear()
+        core.ended.clear()
+
+    def reply(self, request: Request) -> Response:
+        return respond(request, self.web(request.url), self.now)
+
+    def at(self, start: str) -> list[float]:
+        """When URLs that begin so were asked for."""
+        return [when for when, url in self.asked if url.startswith(start)]
+
+    def outcomes(self) -> dict[str, str]:
+        return dict(self.store.db.execute("SELECT url, outcome FROM pages").fetchall())
+
+
+def respond(request: Request, found: tuple[int, str, bytes] | str, now: float) -> Response:
+    if isinstance(found, str):
+        return Response(request, failure=found, started=now, ended=now)
+    status, headers, body = found
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: text/html\r\n{headers}\r\n".encode()
+    return Response(request, status, head, body, started=now, ended=now)
+
+
+def to(url: str) -> tuple[int, str, bytes]:
+    return 302, f"Location: {url}\r\n", b""
+
+
+MISSING = (404, "", b"")
+PAGE = (200, "", b"<p>hello")
+
+
+def web_of(answers: dict[str, tuple[int, str, bytes] | str]) -> Callable[[str], object]:
+    return lambda url: answers.get(url, MISSING if url.endswith("robots.txt") else PAGE)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., World]]:
+    made: list[World] = []
+
+    def world(answers: dict[str, tuple[int, str, bytes] | str], **options: object) -> World:
+        made.append(World(tmp_path / "crawl.sqlite", web_of(answers), **options))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield world
+    for each in made:
+        each.store.close()
+
+
+Make = Callable[..., World]
+
+
+def gaps(times: list[float]) -> list[float]:
+    return [after - before for before, after in pairwise(times)]
+
+
+# -- one at a time, then the delay ----------------------------------------------------------------
+
+
+def test_different_urls_of_one_victim_are_a_delay_apart(make: Make) -> None:
+    world = make(
+        {f"https://a{n}.test/robots.txt": to(f"https://victim.test/{n}") for n in range(6)}
+    )
+    world.seed(*(f"https://a{n}.test/" for n in range(6)))
+    world.run(2 * HOUR)
+    times = world.at("https://victim.test/")
+    assert len(times) == 6
+    assert min(gaps(times)) >= DELAY
+    assert set(world.outcomes().values()) == {"ok"}
+
+
+def test_it_is_never_beside_a_visit_of_the_target(make: Make) -> None:
+    """The victim has pages of its own: between its visits and errands lies the delay."""
+    answers = {f"https://a{n}.test/robots.txt": to(f"https://victim.test/{n}") for n in range(4)}
+    world = make(answers, engines=3)
+    world.seed(*(f"https://victim.test/page/{n}" for n in range(5)))
+    world.seed(*(f"https://a{n}.test/" for n in range(4)))
+    world.run(2 * HOUR)
+    times = list(dict.fromkeys(world.at("https://victim.test/")))
+    assert len(world.at("https://victim.test/")) == 5 + 1 + 4
+    assert len(times) == 9  # its robots.txt and the first page are one visit
+    assert min(gaps(times)) >= DELAY
+
+
+def test_hosts_of_one_victim_share_its_delay(make: Make) -> None:
+    """The bound is for the registrable domain: ports, schemes and subdomains don't help."""
+    aims = [
+        "https://victim.test/r", "http://victim.test/r", "https://www.victim.test/r",
+        "http://x.y.victim.test:8080/r", "https://victim.test./r", "https://VICTIM.test/R",
+    ]  # fmt: skip
+    world = make({f"https://a{n}.test/robots.txt": to(aim) for n, aim in enumerate(aims)})
+    world.seed(*(f"https://a{n}.test/" for n in range(len(aims))))
+    world.run(2 * HOUR)
+    times = sorted(when for when, url in world.asked if "victim" in url)
+    assert len(times) == len(aims)
+    assert min(gaps(times)) >= DELAY
+
+
+def test_a_chain_in_the_other_domain_takes_a_delay_for_each_step(make: Make) -> None:
+    world = make(
+        {
+            "https://a.test/robots.txt": to("https://b.test/1"),
+            "https://b.test/1": to("https://b.test/2"),
+            "https://b.test/2": to("https://c.test/3"),
+            "https://c.test/3": (200, "", b"User-agent: *\nDisallow: /no"),
+        }
+    )
+    world.seed("https://a.test/", "https://a.test/no")
+    world.run(HOUR)
+    assert [url for _, url in world.asked] == [
+        "https://a.test/robots.txt", "https://b.test/1", "https://b.test/2", "https://c.test/3",
+        "https://a.test/",
+    ]  # fmt: skip
+    assert min(gaps(world.at("https://b.test/"))) >= DELAY
+    assert world.outcomes() == {"https://a.test/": "ok", "https://a.test/no": "robots"}
+
+
+def test_retry_after_holds_for_the_target(make: Make) -> None:
+    world = make(
+        {
+            "https://a.test/robots.txt": to("https://victim.test/r"),
+            "https://b.test/robots.txt": to("https://victim.test/s"),
+            "https://victim.test/r": (503, "Retry-After: 600\r\n", b""),
+        }
+    )
+    world.seed("https://a.test/", "https://b.test/")
+    world.run(HOUR)
+    times = world.at("https://victim.test/")
+    assert len(times) >= 2
+    first = world.at("https://victim.test/r")[0]
+    after = [t for t in times if t > first]
+    assert min(after) - first >= 600
+
+
+def test_one_at_a_time_at_an_address(make: Make) -> None:
+    """Different victims at one address: engines share its slot, and pause."""
+    answers = {f"https://a{n}.test/robots.txt": to(f"https://v{n}.test/r") for n in range(8)}
+    world = make(
+        answers, engines=2, ip_delay=3.0, address=lambda url: "192.0.2.9" if "/v" in url else ""
+    )
+    world.seed(*(f"https://a{n}.test/" for n in range(8)))
+    world.run(HOUR, step=0.5)
+    times = sorted(when for when, url in world.asked if "//v" in url)
+    assert len(times) == 8
+    assert min(gaps(times)) >= 3.0
+    assert set(world.outcomes().values()) == {"ok"}
+
+
+def test_an_errand_goes_to_the_address_it_has_the_slot_of(make: Make) -> None:
+    """Or a name with two addresses would bring it to one that somebody else's errand is at."""
+    world = make(
+        {"https://a.test/robots.txt": to("https://v.test/r")},
+        address=lambda url: "192.0.2.9" if "v.test" in url else "",
+    )
+    world.seed("https://a.test/")
+    pinned = []
+    plain = world.reply
+    world.reply = lambda request: (pinned.append((request.url, request.only)), plain(request))[1]  # type: ignore[method-assign,func-returns-value]
+    world.run(HOUR)
+    assert ("https://v.test/r", "192.0.2.9") in pinned
+    assert ("https://a.test/", "") in pinned
+
+
+# -- excluded, or out of scope --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line", ["victim.test", "www.victim.test", ".test", "*.victim.test/*", "www.victim.test/r*"]
+)
+def test_an_excluded_target_is_unreachable(make: Make, line: str) -> None:
+    world = make(
+        {"https://a.example/robots.txt": to("https://www.victim.test/r.txt")}, exclude=(line,)
+    )
+    world.seed("https://a.example/")
+    world.run(3 * HOUR)
+    assert world.store.finished()
+    assert world.at("https://www.victim.test/") == []
+    assert world.outcomes() == {"https://a.example/": "robots-unreachable"}
+
+
+def test_a_target_at_the_end_of_a_chain_is_refused_too(make: Make) -> None:
+    world = make(
+        {
+            "https://a.test/robots.txt": to("https://b.test/r"),
+            "https://b.test/r": to("https://victim.test/r"),
+        },
+        exclude=("victim.test",),
+    )
+    world.seed("https://a.test/")
+    world.run(3 * HOUR)
+    assert world.at("https://victim.test/") == []
+    assert world.outcomes() == {"https://a.test/": "robots-unreachable"}
+
+
+def test_an_exclusion_in_the_middle_of_the_crawl_holds(make: Make) -> None:
+    """Errands that wait already are dropped, and who asked for them hears of it."""
+    world = make(
+        {f"https://a{n}.test/robots.txt": to(f"https://victim.test/{n}") for n in range(5)}
+    )
+    world.seed(*(f"https://a{n}.test/" for n in range(5)))
+    world.run(100.0)
+    before = len(world.at("https://victim.test/"))
+    assert before == 2
+    world.store.put_exclusions(["victim.test"])
+    world.store.put_settings({"rules_version": 7})
+    world.run(5 * HOUR)
+    assert world.store.finished()
+    assert len(world.at("https://victim.test/")) == before
+    counts = list(world.outcomes().values())
+    assert counts.count("ok") <= 2  # who had not heard the answer before does not use it now
+    assert counts.count("robots-unreachable") == 5 - counts.count("ok")
+
+
+def test_only_seeded_domains_are_asked_in_a_seeded_crawl(make: Make) -> None:
+    world = make(
+        {
+            "https://a.test/robots.txt": to("https://victim.test/r"),
+            "https://b.test/robots.txt": to("https://a.test/r"),
+        },
+        seeded_only=True,
+    )
+    world.seed("https://a.test/", "https://b.test/")
+    world.run(5 * HOUR)
+    assert world.at("https://victim.test/") == []
+    assert world.outcomes() == {
+        "https://a.test/": "robots-unreachable",
+        "https://b.test/": "ok",  # its target is a seed
+    }
+    known = world.store.db.execute("SELECT name FROM domains ORDER BY name").fetchall()
+    assert known == [("a.test",), ("b.test",)]
+
+
+# -- in the ledger --------------------------------------------------------------------------------
+
+
+def test_each_is_a_visit_in_the_ledger(make: Make) -> None:
+    world = make({f"https://a{n}.test/robots.txt": to(f"https://v.test/{n}") for n in range(3)})
+    world.seed(*(f"https://a{n}.test/" for n in range(3)))
+    world.run(HOUR)
+    assert [entry for entry in world.ledger if entry[0] == "v.test"] == [
+        ("v.test", "robots-for-others", 1)
+    ] * 3
+    # And the visits of those who asked don't claim it as theirs.
+    assert all(requests <= 2 for name, _, requests in world.ledger if name.startswith("a"))
+
+
+# -- waiting --------------------------------------------------------------------------------------
+
+
+def test_who_waits_has_not_failed(make: Make) -> None:
+    """Forty wait for one victim: longer than any back-off would have patience for."""
+    world = make(
+        {f"https://a{n}.test/robots.txt": to(f"https://v.test/{n}") for n in range(40)}, engines=2
+    )
+    world.seed(*(f"https://a{n}.test/" for n in range(40)))
+    world.run(20 * DELAY)
+    failures = world.store.db.execute("SELECT sum(failures) FROM origins").fetchone()
+    assert failures == (0,)
+    assert "robots-unreachable" not in world.outcomes().values()
+    queued = world.store.db.execute(
+        "SELECT count(*) FROM queue WHERE url LIKE 'https://a%'"
+    ).fetchone()[0]
+    assert queued + len(world.outcomes()) == 40
+    world.run(40 * HOUR)
+    assert set(world.outcomes().values()) == {"ok"} and len(world.outcomes()) == 40
+
+
+def test_two_that_send_us_to_each_other_end(make: Make) -> None:
+    world = make(
+        {
+            "https://a.test/robots.txt": to("https://b.test/of-a"),
+            "https://b.test/robots.txt": to("https://a.test/of-b"),
+            "https://a.test/of-b": (200, "", b"User-agent: *\nDisallow: /no"),
+        }
+    )
+    world.seed("https://a.test/", "https://b.test/", "https://b.test/no")
+    world.run(5 * HOUR)
+    assert world.outcomes() == {
+        "https://a.test/": "ok", "https://b.test/": "ok", "https://b.test/no": "robots",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "aims",
+    [
+        ["https://b.test/r", "https://a.test/robots.txt"],  # and back again, for ever
+        ["https://b.test/r", "https://b.test/r"],
+        [f"https://b{n}.test/r" for n in range(20)],
+    ],
+)
+def test_redirects_without_end_end_after_five(make: Make, aims: list[str]) -> None:
+    answers = {}
+    for here, there in zip(["https://a.test/robots.txt", *aims], aims, strict=False):
+        answers[here] = to(there)
+    world = make(answers)
+    world.seed("https://a.test/")
+    world.run(12 * HOUR)
+    assert world.store.finished()
+    assert world.outcomes() == {"https://a.test/": "ok"}
+    asked = [url for _, url in world.asked if url != "https://a.test/"]
+    assert len(asked) <= 6
+
+
+@pytest.mark.parametrize("bad", [(500, "", b""), (429, "", b""), Failure.CONNECT, Failure.NXDOMAIN])
+def test_an_answer_that_can_not_be_had_counts_like_ones_own(
+    make: Make, bad: tuple[int, str, bytes] | str
+) -> None:
+    world = make({"https://a.test/robots.txt": to("https://b.test/r"), "https://b.test/r": bad})
+    world.seed("https://a.test/")
+    world.run(24 * HOUR)
+    assert world.outcomes() == {"https://a.test/": "robots-unreachable"}
+    assert len(world.at("https://b.test/r")) == 4  # at once, and after 1, 4 and 16 delays
+    assert world.store.finished()
+
+
+def test_a_fault_of_ours_costs_nobody_anything(make: Make) -> None:
+    answers: dict[str, tuple[int, str, bytes] | str] = {
+        "https://a.test/robots.txt": to("https://b.test/r"),
+        "https://b.test/r": Failure.LOCAL,
+    }
+    world = make(answers)
+    world.seed("https://a.test/")
+    world.run(20 * DELAY)
+    assert world.outcomes() == {}
+    answers["https://b.test/r"] = (200, "", b"")
+    world.run(HOUR)
+    assert world.outcomes() == {"https://a.test/": "ok"}
+
+
+def test_a_page_cap_of_the_target_is_not_for_errands(make: Make) -> None:
+    """Nor does what a purge of its queue leaves of it make anybody wait for ever."""
+    world = make({f"https://a{n}.test/robots.txt": to(f"https://v.test/{n}") for n in range(3)})
+    for engine in world.engines:
+        engine.core.harvest.rules = HarvestRules(max_pages_per_domain=1)
+    world.seed("https://v.test/x", "https://v.test/y", *(f"https://a{n}.test/" for n in range(3)))
+    world.run(6 * HOUR)
+    assert world.store.finished()
+    assert [world.outcomes()[f"https://a{n}.test/"] for n in range(3)] == ["ok"] * 3
+
+
+# -- sharing --------------------------------------------------------------------------------------
+
+
+def test_an_answer_serves_everyone_for_an_hour(make: Make) -> None:
+    """A thousand origins that redirect to one place cost it one request an hour."""
+    names = [f"a{n}.test" for n in range(50)]
+    answers = {f"https://{name}/robots.txt": to("https://home.test/r") for name in names}
+    world = make(answers, engines=2)
+    world.seed(*(f"https://{name}/" for name in names))
+    world.run(10 * DELAY)
+    assert len(world.at("https://home.test/")) == 1
+    assert len(world.outcomes()) == 50
+    answers["https://late.test/robots.txt"] = to("https://home.test/r")
+    answers["https://later.test/robots.txt"] = to("https://home.test/r")
+    world.now = NOW + HOUR - DELAY
+    world.seed("https://late.test/")
+    world.run(5 * DELAY)
+    assert world.outcomes()["https://late.test/"] == "ok"
+    assert len(world.at("https://home.test/")) == 1
+    world.now = NOW + 2 * HOUR
+    world.seed("https://later.test/")
+    world.run(5 * DELAY)
+    assert len(world.at("https://home.test/")) == 2
+
+
+def test_its_rules_are_for_those_who_asked_only(make: Make) -> None:
+    """Neither the target nor anybody else obeys them, and its own file is still asked for."""
+    world = make(
+        {
+            "https://a.test/robots.txt": to("https://b.test/robots.txt"),
+            "https://b.test/robots.txt": (200, "", b"User-agent: *\nDisallow: /x"),
+        }
+    )
+    world.seed("https://a.test/x", "https://c.test/x")
+    world.run(5 * DELAY)
+    world.seed("https://b.test/y")
+    world.run(5 * DELAY)
+    assert world.outcomes() == {
+        "https://a.test/x": "robots", "https://c.test/x": "ok", "https://b.test/y": "ok",
+    }  # fmt: skip
+    assert len(world.at("https://b.test/robots.txt")) == 2
+    assert min(gaps(sorted(set(world.at("https://b.test/"))))) >= DELAY
+
+
+# -- what else sends us elsewhere -----------------------------------------------------------------
+
+VICTIM = "https://victim.test"
+PAGES: dict[str, tuple[int, str, bytes]] = {
+    "redirect": to(f"{VICTIM}/page"),
+    "link": (200, "", f'<a href="{VICTIM}/page">x</a>'.encode()),
+    "refresh": (200, "", f'<meta http-equiv="refresh" content="0;url={VICTIM}/page">'.encode()),
+    "canonical": (200, "", f'<link rel="canonical" href="{VICTIM}/page">'.encode()),
+    "header": (200, f"Link: <{VICTIM}/page>; rel=next\r\nRefresh: 0;url={VICTIM}/page\r\n", b""),
+    "base": (200, "", f'<base href="{VICTIM}/"><a href="page">x</a>'.encode()),
+    "image": (200, "", f'<img src="{VICTIM}/page"><iframe src="{VICTIM}/page"></iframe>'.encode()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", sorted(PAGES))
+def test_a_page_can_only_queue_what_it_points_to(make: Make, how: str) -> None:
+    """Thirty origins at once: whatever follows is the target's own visit, after its robots.txt."""
+    answers = {f"https://a{n}.test/": PAGES[how] for n in range(30)}
+    world = make(answers, engines=2)
+    world.seed(*(f"https://a{n}.test/" for n in range(30)))
+    world.run(HOUR)
+    asked = [url for _, url in world.asked if url.startswith(VICTIM)]
+    assert asked in ([], [f"{VICTIM}/robots.txt", f"{VICTIM}/page"])
+    assert all(name != "victim.test" or requests == 2 for name, _, requests in world.ledger)
+
+
+def test_different_pages_of_one_target_are_a_delay_apart(make: Make) -> None:
+    answers = {f"https://a{n}.test/": to(f"{VICTIM}/{n}") for n in range(10)}
+    world = make(answers, engines=3)
+    world.seed(*(f"https://a{n}.test/" for n in range(10)))
+    world.run(HOUR)
+    visits = sorted(set(world.at(VICTIM)))
+    assert len(visits) == 10 and min(gaps(visits)) >= DELAY
+
+
+@pytest.mark.parametrize(
+    "sitemap",
+    [
+        f"<sitemapindex><sitemap><loc>{VICTIM}/s.xml</loc></sitemap></sitemapindex>",
+        f"<urlset><url><loc>{VICTIM}/page</loc></url></urlset>",
+        f"{VICTIM}/page\n{VICTIM}/other",
+    ],
+)
+def test_a_sitemap_speaks_for_its_own_site(make: Make, sitemap: str) -> None:
+    robots = (200, "", f"Sitemap: https://a.test/s.xml\nSitemap: {VICTIM}/t.xml".encode())
+    world = make(
+        {
+            "https://a.test/robots.txt": robots,
+            "https://a.test/s.xml": (200, "", sitemap.encode()),
+        }
+    )
+    world.seed("https://a.test/")
+    world.run(HOUR)
+    assert "https://a.test/s.xml" in [url for _, url in world.asked]
+    assert world.at(VICTIM) == []
+
+
+def test_a_sitemap_that_redirects_away_only_queues_it(make: Make) -> None:
+    world = make(
+        {
+            "https://a.test/robots.txt": (200, "", b"Sitemap: https://a.test/s.xml"),
+            "https://a.test/s.xml": to(f"{VICTIM}/s.xml"),
+            f"{VICTIM}/robots.txt": (200, "", b"User-agent: *\nDisallow: /"),
+        }
+    )
+    world.seed("https://a.test/")
+    world.run(HOUR)
+    assert [url for _, url in world.asked if "victim" in url] == [f"{VICTIM}/robots.txt"]
+
+
+def test_from_https_to_http_stays_with_the_host(make: Make) -> None:
+    """A bare seed whose https fails, and whose http redirects away: not in this visit."""
+    world = make(
+        {
+            "https://a.test/robots.txt": Failure.TLS,
+            "http://a.test/robots.txt": MISSING,
+            "http://a.test/": to(f"{VICTIM}/"),
+        }
+    )
+    ident, fp, url, name = link("https://a.test/")
+    world.store.add([(ident, fp, url, 0, name, 3)], rank=0)
+    world.run(HOUR)
+    first = [name for name, _, _ in world.ledger][:1]
+    assert first == ["a.test"]
+    assert [url for _, url in world.asked if "victim" in url] == [
+        f"{VICTIM}/robots.txt", f"{VICTIM}/",
+    ]  # fmt: skip
+    assert ("victim.test", "fetched", 2) in world.ledger
+
+
+def test_a_failure_elsewhere_is_no_reason_for_http(make: Make) -> None:
+    """The host speaks https: that another one does not has nothing to do with it."""
+    world = make(
+        {"https://a.test/robots.txt": to("https://b.test/r"), "https://b.test/r": Failure.TLS}
+    )
+    ident, fp, url, name = link("https://a.test/")
+    world.store.add([(ident, fp, url, 0, name, 3)], rank=0)
+    world.run(24 * HOUR)
+    assert world.at("http://a.test/") == []
+    assert world.outcomes() == {"https://a.test/": "robots-unreachable"}
+
+
+# -- one visit ------------------------------------------------------------------------------------
+
+
+def visit_of(held: Held, answers: dict[str, tuple[int, str, bytes] | str]) -> Result:
+    visit = Visit(held, VisitRules(DELAY), Scope(ScopeRules()), NOW, TO_MS)
+    request = visit.begin()
+    while request is not None:
+        request = visit.resume(respond(request, answers.get(request.url, MISSING), NOW))
+    return visit.result
+
+
+def domain(name: str, *urls: str, flags: int = 0) -> Held:
+    run = deque(QueuedUrl(fingerprint(u), u, 0, n, flags=flags) for n, u in enumerate(urls))
+    origins: dict[str, KnownOrigin] = {}
+    return Held(1, name, True, DELAY, 0, 0, len(urls), 0.0, run, origins)
+
+
+def test_a_visit_does_not_leave_its_domain() -> None:
+    result = visit_of(
+        domain("a.test", "https://a.test/"),
+        {
+            "https://a.test/robots.txt": to("https://www.a.test/robots.txt"),
+            "https://www.a.test/robots.txt": to("https://other.test/r.txt"),
+        },
+    )
+    assert result.requests == 2
+    assert [url for url, _ in result.errands] == ["https://other.test/r.txt"]
+    assert [url.url for url, _, _ in result.deferred] == ["https://a.test/"]
+    assert not result.failed and not result.purges
+
+
+def test_an_errand_is_the_only_request_of_its_visit() -> None:
+    """Though the domain has pages and neighbours' errands to go on with."""
+    held = domain("b.test", "https://b.test/1", "https://b.test/2", flags=8)
+    held.run.append(QueuedUrl(3, "https://b.test/page", 0, 3))
+    result = visit_of(held, {"https://b.test/1": (200, "", b"User-agent: *\nDisallow: /")})
+    assert result.requests == 1
+    assert [answer.url for answer in result.answers] == ["https://b.test/1"]
+    assert [url.url for url in held.run] == ["https://b.test/2", "https://b.test/page"]
+    assert not held.origins  # what it says is not for this domain
