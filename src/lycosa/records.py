@@ -132,9 +132,11 @@ def header_values(head: bytes, lower: bytes, name: bytes) -> Iterator[str]:
         if at < 0:
             return
         begin = at + len(needle)
-        end = head.find(b"\n", begin, begin + MAX_VALUE)
-        value = head[begin : end if end >= 0 else begin + MAX_VALUE]
-        yield value.strip().decode("latin-1")
+        value = head[begin : begin + MAX_VALUE]
+        line, _, more = value.partition(b"\n")
+        # One that is cut keeps its blanks: so it is longer than any that is whole.
+        whole = more or len(line) < MAX_VALUE
+        yield (line.strip() if whole else line).decode("latin-1")
         at = lower.find(needle, begin)
 
 
