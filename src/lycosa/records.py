@@ -10,6 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NewType
+
+Url = NewType("Url", str)
+"""An http(s) URL in its canonical form. Made by `urls` alone, and by what reads back what was
+stored: the frontier takes nothing else, and the type checker sees to it."""
 
 
 class Flag:
@@ -150,7 +155,7 @@ class QueuedUrl:
     """One row of a domain's queue."""
 
     fp: int  # signed 64 bit
-    url: str
+    url: Url
     depth: int
     order: int
     attempts: int = 0
@@ -192,7 +197,7 @@ class PageRow:
 
     domain_id: int
     fp: int
-    url: str
+    url: Url
     order: int  # of the queue row it replaces; -1: found on the way (a redirect's target)
     depth: int
     fetched_ms: int

@@ -18,6 +18,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from string import hexdigits
 
+from lycosa.records import Url
 from lycosa.urls import canonical
 
 AGENT_TOKEN = "lycosa"
@@ -136,9 +137,9 @@ def _note_delay(delays: dict[bool, float], mine: bool, common: bool, value: byte
                 delays[named] = max(seconds, delays.get(named, 0.0))
 
 
-def _absolute(sitemaps: list[bytes]) -> tuple[str, ...]:
+def _absolute(sitemaps: list[bytes]) -> tuple[Url, ...]:
     """The sitemaps that are URLs, each once."""
-    found: dict[str, None] = {}
+    found: dict[Url, None] = {}
     for value in sitemaps[:_SITEMAP_TRIES]:
         url = canonical(value.decode("utf-8", "replace"))
         if url:
@@ -219,7 +220,7 @@ class Rules:
         self,
         rules: tuple[Rule, ...] = (),
         crawl_delay: float | None = None,
-        sitemaps: tuple[str, ...] = (),
+        sitemaps: tuple[Url, ...] = (),
     ) -> None:
         self._rules = rules
         self._compiled: _Matcher | None = None
@@ -266,7 +267,7 @@ class Rules:
         lines = plain.decode("ascii").split("\n")
         rules = tuple((line[0] == "A", line[1:]) for line in lines if line[:1] in ("A", "D"))
         delays = [float(line[1:]) for line in lines if line[:1] == "C"]
-        sitemaps = tuple(line[1:] for line in lines if line[:1] == "S")
+        sitemaps = tuple(Url(line[1:]) for line in lines if line[:1] == "S")
         return Rules(rules, delays[0] if delays else None, sitemaps)
 
     def __eq__(self, other: object) -> bool:

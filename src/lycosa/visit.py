@@ -23,10 +23,11 @@ from lycosa.records import (
     Request,
     Response,
     Truncated,
+    Url,
 )
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import MAX_RAW, Parts, canonical, domain_of, fingerprint, split
+from lycosa.urls import MAX_RAW, Parts, canonical, domain_of, fingerprint, over_http, split
 
 MAX_REDIRECTS = 5
 ROBOTS_TTL_MS = 24 * 3600 * 1000
@@ -73,11 +74,11 @@ class Result:
     outcome: str = "nothing"
     stopped: bool = False  # we cut it off ourselves
     page: tuple[QueuedUrl, Response] | None = None
-    moved: list[tuple[QueuedUrl, str, Response | None]] = field(default_factory=list)
+    moved: list[tuple[QueuedUrl, Url, Response | None]] = field(default_factory=list)
     failed: list[tuple[QueuedUrl, str, int]] = field(default_factory=list)  # reason, status
     deferred: list[tuple[QueuedUrl, int, int]] = field(default_factory=list)  # until, attempts
     dropped: list[tuple[QueuedUrl, str]] = field(default_factory=list)
-    found: list[tuple[str, int, int]] = field(default_factory=list)  # url, depth, flags
+    found: list[tuple[Url, int, int]] = field(default_factory=list)  # url, depth, flags
     origins: dict[str, Origin] = field(default_factory=dict)
     purges: list[tuple[str, str]] = field(default_factory=list)  # origin ('': all), outcome
     pause: float = 0.0  # seconds until the next visit, beyond the delay
@@ -211,7 +212,7 @@ class Visit:
             self.result.origins.pop(parts.origin, None)
             self.held.origins.pop(parts.origin, None)
             self.result.purges = [each for each in self.result.purges if each[0] != parts.origin]
-            return self._step_to(url, f"http://{url.url[8:]}", None)
+            return self._step_to(url, over_http(url.url), None)
         self.result.outcome = failure or "robots-unreachable"
         if failure in Failure.OURS:
             self._wait(url, self.now_ms + round(self.rules.delay * 1000), url.attempts)
@@ -264,7 +265,7 @@ class Visit:
             return None
         return self._step_to(url, target, response)
 
-    def _step_to(self, url: QueuedUrl, target: str, response: Response | None) -> QueuedUrl | None:
+    def _step_to(self, url: QueuedUrl, target: Url, response: Response | None) -> QueuedUrl | None:
         """Record that `url` leads to `target` in the same domain, and go there now if we may."""
         self._hops += 1
         fp = fingerprint(target)
@@ -282,7 +283,7 @@ class Visit:
             return None
         return None if self._origin_blocks(step, parts.origin) else step
 
-    def _move(self, url: QueuedUrl, target: str, response: Response | None) -> None:
+    def _move(self, url: QueuedUrl, target: Url, response: Response | None) -> None:
         self.result.moved.append((url, target, response))
         self.held.remember(url.fp)
 
