@@ -140,7 +140,7 @@ def test_bytes_that_an_encoding_leaves_undefined_cost_little(name: str) -> None:
     for unit in HOSTILE:
         body = (unit * (2 << 20))[: 2 << 20]
         took = cpu_seconds(lambda body=body: to_utf8(body, f"text/html; charset={name}"))
-        assert took < 0.1, (unit, took)  # 0.03 when measured alone
+        assert took < 0.06, (unit, took)  # half a second, before
 
 
 def test_valid_utf8_is_handed_on_untouched() -> None:

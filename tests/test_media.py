@@ -116,7 +116,7 @@ def test_no_header_value_is_longer_than_its_bound(fill: bytes) -> None:
         made = response(b"text/html;" + fill * (size // len(fill)))
         (value,) = made.headers(b"x")
         assert len(value) <= 8_192
-        assert value.startswith("text/html;")
+        assert value.lstrip().startswith("text/html;")
         assert len(made.joined(b"x")) <= 8_192
 
 

@@ -351,10 +351,6 @@ def test_nonsense_in_location_fails() -> None:
     assert [(reason, status) for _, reason, status in result.failed] == [("bad-redirect", 302)]
 
 
-# -- bare domains ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("failure", [Failure.CONNECT, Failure.TLS, Failure.CONNECT_TIMEOUT])
 @pytest.mark.parametrize("size", [7_000, 9_000, 90_000])
 @pytest.mark.parametrize("fill", ["/../a", "\t", "é", "a"])
 def test_a_location_that_is_too_long_is_not_followed_in_part(fill: str, size: int) -> None:
@@ -368,6 +364,10 @@ def test_a_location_that_is_too_long_is_not_followed_in_part(fill: str, size: in
         assert [reason for _, reason, _ in result.failed] == ["bad-redirect"]
 
 
+# -- bare domains ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", [Failure.CONNECT, Failure.TLS, Failure.CONNECT_TIMEOUT])
 def test_a_bare_domain_falls_back_to_http_in_the_same_visit(failure: str) -> None:
     domain = held("https://a.test/", flags=Flag.BARE | Flag.SEED)
     asked, result = run(domain, {"https://a.test/robots.txt": failure, "http://a.test/": PAGE})

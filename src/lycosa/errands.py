@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from lycosa.dedup import signed_hash
-from lycosa.records import Flag, Kind, Origin, QueuedUrl, Request, Response, SharedRobots
+from lycosa.records import Flag, Kind, Origin, QueuedUrl, Request, Response, SharedRobots, Url
 from lycosa.robots_reply import redirect_of, rules_of
 from lycosa.scheduler import KnownOrigin
 from lycosa.scope import Scope
@@ -34,7 +34,7 @@ _SHAPES = frozenset({"depth", "segments", "repeated-segments", "query-length", "
 # No response at all: nobody was asked.
 NOTHING = Response(Request("", "", 0, False, Kind.ROBOTS, 0.0))
 
-Link = tuple[int, int, str, int, str, int]
+Link = tuple[int, int, Url, int, str, int]
 
 
 def is_errand(url: QueuedUrl) -> bool:
@@ -46,7 +46,7 @@ def key(url: str) -> tuple[int, int]:
     return domain_id(domain_of(host_of(url))), signed_hash("robots " + url)
 
 
-def link(url: str, depth: int) -> Link:
+def link(url: Url, depth: int) -> Link:
     """The URL as it goes to the frontier."""
     ident, fp = key(url)
     return ident, fp, url, depth, domain_of(host_of(url)), Flag.ERRAND
@@ -70,16 +70,16 @@ def answer(url: str, response: Response, now_ms: int) -> SharedRobots:
     return SharedRobots(ident, fp, url, now_ms, response.status, location, body)
 
 
-def where(origin: str, known: KnownOrigin | None, now_ms: int) -> tuple[str, int]:
+def where(origin: str, known: KnownOrigin | None, now_ms: int) -> tuple[Url, int]:
     """Where to ask for the robots.txt of an origin first, and after how many redirects."""
     record = known.record if known is not None else Origin(origin)
     if record.aim and now_ms - record.asked_ms < AIM_MS:
         return record.aim, record.hops
-    record.aim = ""
-    return f"{origin}/robots.txt", 0
+    record.aim = Url("")
+    return Url(f"{origin}/robots.txt"), 0
 
 
-def turn_to(record: Origin, aim: str, hops: int, now_ms: int) -> None:
+def turn_to(record: Origin, aim: Url, hops: int, now_ms: int) -> None:
     """The origin's robots.txt is there, in another domain."""
     if record.aim != aim:
         record.aim, record.hops, record.asked_ms = aim, hops, now_ms

@@ -7,7 +7,7 @@ files or time; what it makes is put into a `Batch`, which the store thread write
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from xxhash import xxh3_64_intdigest
@@ -21,10 +21,11 @@ from lycosa.frontier import Batch, Purge
 from lycosa.media import OTHER, kind_of
 from lycosa.metrics import Stats
 from lycosa.parse import PARSE_BYTES, Parsed, parse
-from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated
+from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.scheduler import Held
 from lycosa.scope import NOT_TEXT, Scope
 from lycosa.urls import (
+    Link,
     LinkResolver,
     bases,
     canonical,
@@ -32,6 +33,7 @@ from lycosa.urls import (
     domain_of,
     fingerprint,
     host_of,
+    link,
     place_of_origin,
 )
 from lycosa.visit import Result
@@ -219,12 +221,15 @@ class Harvest:
         if body.startswith(GZIP_MAGIC):
             body, _, _ = decode(body, "gzip", min(self.rules.max_decoded, LOOKED_AT))
         found = sitemaps.parse(body, SITEMAP_URLS)
-        own = [each for each in found.urls if domain_of(host_of(each)) == held.name]
+        places = sitemaps.Places(held.name, url.url)
+        own = [each for each in map(places.url, found.urls) if each]
+        for reason, number in places.drops.items():
+            _count(stats.drops, reason, number)
         if found.kind == "index":
             for each in own:
                 self._found(held, each, url.depth, int(Flag.SITEMAP), batch, stats)
         else:
-            self._links(held, own, url.url, url.depth + 1, batch, stats)
+            self._take_links(held, map(link, own), url.depth + 1, batch, stats)
 
     def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow) -> None:
         row.text_chars = len(parsed.text)
@@ -253,14 +258,20 @@ class Harvest:
         batch: Batch,
         stats: Stats,
     ) -> None:
-        """The links of a page that are in scope and were not sent to the store lately."""
+        """The links of a page."""
+        if not self._full(held):
+            hrefs = self._plain_links(held, hrefs, base, depth, batch)
+        self._take_links(held, self._resolver.resolve(hrefs, base), depth, batch, stats)
+
+    def _take_links(
+        self, held: Held, links: Iterable[Link], depth: int, batch: Batch, stats: Stats
+    ) -> None:
+        """Sends those on that are in scope and were not sent to the store lately."""
         slots, mask = self.sent.slots, self.sent.mask  # asked so often that a call would show
         add, scope = batch.links.append, self.scope
         by_shape = scope.shape if scope.by_shape(depth) else None
         own, full = held.id, self._full(held)
-        if not full:
-            hrefs = self._plain_links(held, hrefs, base, depth, batch)
-        for ident, fp, url, domain in self._resolver.resolve(hrefs, base):
+        for ident, fp, url, domain in links:
             if slots[fp & mask] == fp:
                 continue
             inside = ident == own
@@ -300,7 +311,7 @@ class Harvest:
         return "queue-cap" if held.queued >= self.rules.max_queued_per_domain else ""
 
     def _found(
-        self, held: Held, url: str, depth: int, flags: int, batch: Batch, stats: Stats
+        self, held: Held, url: Url, depth: int, flags: int, batch: Batch, stats: Stats
     ) -> None:
         """One URL met on the way: a redirect's target, a sitemap."""
         host = host_of(url)

@@ -9,6 +9,7 @@ at, by the rules of the MIME Sniffing Standard (https://mimesniff.spec.whatwg.or
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 HTML, TEXT, DATA, OTHER = "html", "text", "data", ""  # DATA could be read, but is not asked for
 _MAX_TYPES = 16  # of several, the last ones are looked at
@@ -47,9 +48,18 @@ _MAGIC = (  # of what holds such bytes
 
 def kind_of(content_type: str, body: bytes) -> str:
     """HTML, TEXT, DATA or OTHER; `body` is not content-encoded, its beginning is enough."""
+    kind = _told(content_type)
+    return _kind(sniffed(body)) if kind is None else kind
+
+
+@lru_cache(maxsize=256)
+def _told(content_type: str) -> str | None:
+    """What the header says, None if nothing: most pages of a crawl have one of a few dozen."""
     kind = essence(content_type)
-    if kind in _NO_TYPES:
-        kind = sniffed(body)
+    return None if kind in _NO_TYPES else _kind(kind)
+
+
+def _kind(kind: str) -> str:
     if kind in _HTML_TYPES:
         return HTML
     if kind.startswith("text/") or kind in _XML_TYPES or kind.endswith("+xml"):
@@ -59,7 +69,7 @@ def kind_of(content_type: str, body: bytes) -> str:
 
 def is_missing(content_type: str) -> bool:
     """Whether the type is to be found in the body."""
-    return essence(content_type) in _NO_TYPES
+    return _told(content_type) is None
 
 
 def essence(content_type: str) -> str:

@@ -10,6 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NewType
+
+Url = NewType("Url", str)
+"""An http(s) URL in its canonical form. Made by `urls` alone, and by what reads back what was
+stored: the frontier takes nothing else, and the type checker sees to it."""
 
 
 class Flag:
@@ -133,9 +138,11 @@ def header_values(head: bytes, lower: bytes, name: bytes) -> Iterator[str]:
         if at < 0:
             return
         begin = at + len(needle)
-        end = head.find(b"\n", begin, begin + MAX_VALUE)
-        value = head[begin : end if end >= 0 else begin + MAX_VALUE]
-        yield value.strip().decode("latin-1")
+        value = head[begin : begin + MAX_VALUE]
+        line, _, more = value.partition(b"\n")
+        # One that is cut keeps its blanks: so it is longer than any that is whole.
+        whole = more or len(line) < MAX_VALUE
+        yield (line.strip() if whole else line).decode("latin-1")
         at = lower.find(needle, begin)
 
 
@@ -149,7 +156,7 @@ class QueuedUrl:
     """One row of a domain's queue."""
 
     fp: int  # signed 64 bit
-    url: str
+    url: Url
     depth: int
     order: int
     attempts: int = 0
@@ -167,7 +174,9 @@ class Origin:
     failures: int = 0
     retry_ms: int = 0  # not to be tried before
     reason: str = ""  # set: its URLs fail at once until retry_ms
-    aim: str = ""  # set: its robots.txt is there, in another domain, and it waits for the answer
+    aim: Url = Url(
+        ""
+    )  # set: its robots.txt is there, in another domain, and it waits for the answer
     hops: int = 0  # redirects that led there
     asked_ms: int = 0  # since when it waits
 
@@ -181,7 +190,7 @@ class SharedRobots:
     url: str
     fetched_ms: int
     status: int  # 0: it could not be had, or may not be asked for
-    location: str = ""  # it redirects once more
+    location: Url = Url("")  # it redirects once more
     rules: bytes = b""  # robots.Rules.dump()
 
 
@@ -208,7 +217,7 @@ class PageRow:
 
     domain_id: int
     fp: int
-    url: str
+    url: Url
     order: int  # of the queue row it replaces; -1: found on the way (a redirect's target)
     depth: int
     fetched_ms: int

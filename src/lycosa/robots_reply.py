@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lycosa import robots
 from lycosa.decode import TOO_SLOW, decode
-from lycosa.records import Response, Truncated
+from lycosa.records import Response, Truncated, Url
 from lycosa.urls import MAX_RAW, canonical
 
 ROBOTS_BYTES = 500 << 10
@@ -21,11 +21,11 @@ def as_url(location: str) -> str:
     return location.encode("latin-1").decode("utf-8", "replace")
 
 
-def redirect_of(response: Response) -> str:
+def redirect_of(response: Response) -> Url:
     """Where a robots.txt redirects, '' if it does not."""
     location = response.header(b"location") if 300 <= response.status < 400 else ""
     target = canonical(as_url(location), response.request.url) if location else None
-    return "" if response.failure or target is None else target
+    return Url("") if response.failure or target is None else target
 
 
 def rules_of(response: Response) -> robots.Rules | None:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from lycosa.errors import UserError
-from lycosa.records import Flag
+from lycosa.records import Flag, Url
 from lycosa.urls import canonical, domain_of, registrable, split
 
 _MAX_LINE = 8000  # bytes; longer lines are no seeds
@@ -32,7 +32,7 @@ class Seed(NamedTuple):
     """One URL to begin with."""
 
     line: int
-    url: str
+    url: Url
     domain: str
     flags: int
 
@@ -76,7 +76,7 @@ def read(lines: Iterable[bytes], first_line: int = 1) -> Iterator[Seed | BadSeed
         plain = _plain_domain(line) or _plain_domain(line.strip().lower())
         if plain:
             host = plain[1].decode("ascii")
-            yield Seed(number, f"https://{host}/", registrable(host), _BARE)
+            yield Seed(number, Url(f"https://{host}/"), registrable(host), _BARE)
         elif (found := _read_line(number, line)) is not None:
             yield found
 
@@ -131,7 +131,7 @@ def _read_domain(text: str) -> Seed | str:
         return "it is not a valid domain"
     host, port = split(url)[1:3]
     if host[-1] == ".":
-        url, host = url.replace(host, host[:-1], 1), host[:-1]
+        url, host = canonical(url.replace(host, host[:-1], 1)) or url, host[:-1]
     problem = _problem(host, text) if ":" not in host else ""
     if problem:
         return problem

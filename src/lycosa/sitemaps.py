@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from lycosa import charset, htmlguard
+from lycosa import charset
+from lycosa.records import Url
+from lycosa.urls import canonical, domain_of, host_of, rooted
 
 MAX_URLS = 50_000  # what the protocol allows in one file
 MAX_BYTES = 2 * 1024 * 1024  # of one file; what follows is not looked at (S3)
+MAX_HOSTS = 200  # that one file may name, in all spellings
 MAX_URL = 4_000  # characters; longer ones are never crawled
 
 INDEX, URLSET, FEED, TEXT, HTML, UNKNOWN = "index", "urlset", "feed", "text", "html", ""
@@ -42,6 +45,9 @@ _LOC = re.compile(
 _FEED_LINK = re.compile(
     rb"<(?:atom:)?link(?:\s*+>%s([^<>]{1,%d})|\s([^<>]*+)>)" % (_CDATA, MAX_URL), re.I
 )
+_VALUE = rb"""\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'<>]++)"""
+_HREF = re.compile(rb"href(?<![^\s\"']href)" + _VALUE)
+_REL = re.compile(rb"rel(?<![^\s\"']rel)" + _VALUE)
 _LINE = re.compile(rb"^[ \t]*+(https?://[^\s<>]{1,%d})[ \t\r]*+$" % MAX_URL, re.I | re.M)
 _ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
 _SPARE_URLS = 2_000  # more of them are looked at than are wanted
@@ -70,6 +76,61 @@ def parse(body: bytes, limit_urls: int = MAX_URLS) -> Sitemap:
         if url:
             found[url] = None
     return Sitemap(kind, list(found))
+
+
+class Places:
+    """Turns what the sitemaps of a domain list into URLs of that domain.
+
+    What precedes the paths repeats: it goes through the URL parser once for all, and only so many
+    of them do, because a host in another script takes 25 us.
+    """
+
+    def __init__(self, domain: str, base: Url) -> None:
+        self._domain = domain
+        self._scheme = base[: base.find("/")]
+        self._origin = base[: base.find("/", 8)]
+        # Of what precedes a path; '': another domain's, None: the whole must be looked at.
+        self._origins: dict[str, str | None] = {self._origin: self._origin}
+        self._odd = MAX_HOSTS  # still to be looked at as a whole
+        self.drops: dict[str, int] = {}  # by reason
+
+    def url(self, text: str) -> Url | None:
+        """One that is listed; None if it is another domain's (no sitemap's business), or no URL."""
+        if text[:1] == "/":
+            text = (self._scheme if text.startswith(("//", "/\\")) else self._origin) + text
+        if text[:5].lower() not in ("http:", "https"):
+            return self._checked(None)
+        slash = text.find("/", 8)
+        before = text[:slash] if slash > 0 else text
+        if before not in self._origins:
+            if len(self._origins) > MAX_HOSTS:
+                self._drop("host-cap")
+                return None
+            self._origins[before] = self._origin_of(before)
+        origin = self._origins[before]
+        if origin is None:
+            return self._odd_url(text)
+        return self._checked(rooted(origin, text[len(before) :])) if origin else None
+
+    def _origin_of(self, before: str) -> str | None:
+        """The origin that it means."""
+        url = canonical(before + "/")
+        if url is None or url.find("/", 8) != len(url) - 1:
+            return None
+        return url[:-1] if domain_of(host_of(url)) == self._domain else ""
+
+    def _odd_url(self, text: str) -> Url | None:
+        self._odd -= 1
+        url = self._checked(canonical(text) if self._odd >= 0 else None)
+        return url if url and domain_of(host_of(url)) == self._domain else None
+
+    def _checked(self, url: Url | None) -> Url | None:
+        if url is None:
+            self._drop("not-a-url")
+        return url
+
+    def _drop(self, reason: str) -> None:
+        self.drops[reason] = self.drops.get(reason, 0) + 1
 
 
 def _parts(body: bytes) -> Iterator[bytes]:
@@ -111,9 +172,10 @@ def _feed_urls(body: bytes) -> Iterator[str]:
         if link[1] is not None:
             yield _clean(link[1])
             continue
-        values = htmlguard.attributes(link[2][:MAX_URL].decode("utf-8", "replace"))
-        alternate = values.get("rel", "alternate") == "alternate"
-        yield _clean(values.get("href", "").encode()) if alternate else ""
+        tag = link[2][:MAX_URL]
+        rel, href = _REL.search(tag), _HREF.search(tag)
+        alternate = rel is None or rel[1].strip(b"\"'") == b"alternate"
+        yield _clean(href[1].strip(b"\"'")) if href and alternate else ""
 
 
 def _clean(raw: bytes) -> str:

@@ -22,6 +22,7 @@ from ada_url import idna, join_url, normalize_url
 from xxhash import xxh3_64_intdigest
 
 from lycosa.dedup import dedup_key, signed_hash
+from lycosa.records import Url
 
 MAX_URL = 2000  # characters of a canonical URL
 # Raw input beyond this is not even parsed: no sane spelling of a good URL is four times its size.
@@ -29,7 +30,7 @@ MAX_RAW = 4 * MAX_URL
 # Hosts whose domain is remembered: about 300 bytes each.
 _HOSTS_REMEMBERED = 1 << 16
 
-Link = tuple[int, int, str, str]
+Link = tuple[int, int, Url, str]
 """A resolved link: domain id, fingerprint, URL, domain."""
 Found = Link | tuple[()]
 Memo = dict[str, Found]
@@ -63,10 +64,11 @@ _plain_relative = re.compile(rf"[A-Za-z0-9\-_~][A-Za-z0-9\-._~!$&()*+,;=@/%]*{_Q
 # which on the web come from broken scripts only.
 _good_host = re.compile(r"(?=.{1,254}$)(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\.?").fullmatch
 
+_ANY_ORIGIN = "https://a"
 _SKIPPED = ("#", "javascript:", "mailto:", "data:", "tel:")
 
 
-def canonical(url: str, base: str | None = None) -> str | None:
+def canonical(url: str, base: str | None = None) -> Url | None:
     """The WHATWG form of an http(s) URL without fragment and credentials, or None."""
     cut = url.find("#", 0, MAX_RAW)  # the first '#' always begins the fragment
     if cut < 0 and len(url) > MAX_RAW:
@@ -83,7 +85,7 @@ def canonical(url: str, base: str | None = None) -> str | None:
     return _accept(whole)
 
 
-def _accept(whole: str) -> str | None:
+def _accept(whole: str) -> Url | None:
     """What WHATWG parsed, if we can use it."""
     if not whole.startswith(("https://", "http://")) or len(whole) > MAX_RAW:
         return None
@@ -99,7 +101,7 @@ def _accept(whole: str) -> str | None:
     host, _, _ = whole[start:slash].partition(":")
     if whole[start] != "[" and not _good_host(host):
         return None
-    return whole if len(whole) <= MAX_URL else None
+    return Url(whole) if len(whole) <= MAX_URL else None
 
 
 def split(url: str) -> Parts:
@@ -117,6 +119,23 @@ def split(url: str) -> Parts:
         if host[-1] == "]":
             host = host[1:-1]
     return Parts(url[:slash], host, port, https, url[slash:])
+
+
+def rooted(origin: str, target: str) -> Url | None:
+    """The URL of a path with its query, as somebody wrote it, in a canonical origin. The origin
+    does not go through the parser: a host in another script would cost ten times the rest."""
+    if not target:
+        return Url(origin + "/")
+    url = _join_rooted(target, origin) if target[0] == "/" else None
+    if url is None:
+        normal = canonical(_ANY_ORIGIN + target)
+        url = Url(origin + normal[len(_ANY_ORIGIN) :]) if normal else None
+    return url if url and len(url) <= MAX_URL else None
+
+
+def over_http(url: Url) -> Url:
+    """The same URL of https with http; a port stays."""
+    return canonical("http" + url.removeprefix("https")) or url
 
 
 def host_of(url: str) -> str:
@@ -193,7 +212,7 @@ def place_of_origin(origin: str) -> tuple[int, str]:
     return _place(split(origin + "/").host)
 
 
-def link(url: str) -> Link:
+def link(url: Url) -> Link:
     """A canonical URL as the links of a page are handed on."""
     place, domain = place_of_origin(url[: url.find("/", 8)])
     return place, signed_hash(dedup_key(url)), url, domain
@@ -269,7 +288,7 @@ def _join(href: str, before: str, plain: Plain, place: tuple[int, str], memo: Me
     """A plain href of the base's own origin, kept; None: it needs a closer look."""
     if plain(href) is None or "/." in href or "/%2" in href:
         return None
-    url = before + href
+    url: Url = before + href  # type: ignore[assignment]  # calling Url would show here
     if len(url) > MAX_URL:
         return None
     # Without a query and a ';' there is nothing to fold.
@@ -291,7 +310,7 @@ def _find(href: str, base: str, origin: str, directory: str, rooted: Memo, relat
         memo = rooted
         url = _join_rooted(text, origin)
     else:
-        url = directory + text if _plain_relative(text) and _no_dots(text) else None
+        url = Url(directory + text) if _plain_relative(text) and _no_dots(text) else None
         # With a colon it may be a scheme without slashes, which follows the whole base.
         if url or (href[:1] > " " and href[0] != "?" and ":" not in href):
             memo = relative
@@ -303,15 +322,15 @@ def _find(href: str, base: str, origin: str, directory: str, rooted: Memo, relat
     return found
 
 
-def _join_rooted(text: str, origin: str) -> str | None:
+def _join_rooted(text: str, origin: str) -> Url | None:
     """A plain href that begins with '/' or a scheme as a URL; None: it needs the parser."""
     if not _no_dots(text):
         return None
     if text[0] == "/":
-        return origin + text if _plain_rooted(text) else None
+        return Url(origin + text) if _plain_rooted(text) else None
     if not _plain_absolute(text):
         return None
-    return text if text.find("/", 8) > 0 else text + "/"
+    return Url(text if text.find("/", 8) > 0 else text + "/")
 
 
 def _no_dots(text: str) -> bool:

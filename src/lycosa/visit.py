@@ -24,11 +24,12 @@ from lycosa.records import (
     Request,
     Response,
     SharedRobots,
+    Url,
 )
 from lycosa.robots_reply import as_url, redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import Parts, canonical, domain_of, fingerprint, split
+from lycosa.urls import Parts, canonical, domain_of, fingerprint, over_http, split
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
 EXCLUDED = "excluded"
@@ -58,17 +59,17 @@ class Result:
     outcome: str = "nothing"
     stopped: bool = False  # we cut it off ourselves
     page: tuple[QueuedUrl, Response] | None = None
-    moved: list[tuple[QueuedUrl, str, Response | None]] = field(default_factory=list)
+    moved: list[tuple[QueuedUrl, Url, Response | None]] = field(default_factory=list)
     failed: list[tuple[QueuedUrl, str, int]] = field(default_factory=list)  # reason, status
     deferred: list[tuple[QueuedUrl, int, int]] = field(default_factory=list)  # until, attempts
     dropped: list[tuple[QueuedUrl, str]] = field(default_factory=list)
-    found: list[tuple[str, int, int]] = field(default_factory=list)  # url, depth, flags
+    found: list[tuple[Url, int, int]] = field(default_factory=list)  # url, depth, flags
     origins: dict[str, Origin] = field(default_factory=dict)
     purges: list[tuple[str, str]] = field(default_factory=list)  # origin ('': all), outcome
     pause: float = 0.0  # seconds until the next visit, beyond the delay
     learnt_delay: float = 0.0
     robots_fetched: int = 0
-    errands: list[tuple[str, int]] = field(default_factory=list)  # url, depth: to be queued
+    errands: list[tuple[Url, int]] = field(default_factory=list)  # url, depth: to be queued
     answers: list[SharedRobots] = field(default_factory=list)  # to errands of others
 
 
@@ -215,7 +216,7 @@ class Visit:
             self.result.origins.pop(parts.origin, None)
             self.held.origins.pop(parts.origin, None)
             self.result.purges = [each for each in self.result.purges if each[0] != parts.origin]
-            return self._step_to(url, f"http://{url.url[8:]}", None)
+            return self._step_to(url, over_http(url.url), None)
         self.result.outcome = failure or UNREACHABLE
         if failure in Failure.OURS:
             self._wait(url, self.now_ms + round(self.rules.delay * 1000), url.attempts)
@@ -268,7 +269,7 @@ class Visit:
             return None
         return self._step_to(url, target, response)
 
-    def _step_to(self, url: QueuedUrl, target: str, response: Response | None) -> QueuedUrl | None:
+    def _step_to(self, url: QueuedUrl, target: Url, response: Response | None) -> QueuedUrl | None:
         """Record that `url` leads to `target` in the same domain, and go there now if we may."""
         self._hops += 1
         fp = fingerprint(target)
@@ -286,7 +287,7 @@ class Visit:
             return None
         return None if self._origin_blocks(step, parts.origin) else step
 
-    def _move(self, url: QueuedUrl, target: str, response: Response | None) -> None:
+    def _move(self, url: QueuedUrl, target: Url, response: Response | None) -> None:
         self.result.moved.append((url, target, response))
         self.held.remember(url.fp)
 
@@ -351,7 +352,7 @@ class Visit:
     def _fresh(self, origin: Origin) -> bool:
         return origin.fetched_ms > 0 and origin.fetched_ms + ROBOTS_TTL_MS > self.now_ms
 
-    def _elsewhere(self, origin: str, aim: str, hops: int) -> tuple[SharedRobots | None, str]:
+    def _elsewhere(self, origin: str, aim: Url, hops: int) -> tuple[SharedRobots | None, str]:
         """The answer of a robots.txt in another domain; or None, and what that means."""
         known = self.held.origins.setdefault(origin, KnownOrigin(Origin(origin)))
         errands.turn_to(known.record, aim, hops, self.now_ms)
@@ -359,7 +360,7 @@ class Visit:
         if found is not None and found.status:
             return found, ""
         if found is not None:
-            known.record.aim = ""
+            known.record.aim = Url("")
             self._origin_failed(origin, errands.NOTHING)
             return None, UNREACHABLE
         errands.waits(known, self.now_ms, self.rules.delay)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lycosa.called import called
 from lycosa.errors import StoreGone, UserError
-from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots
+from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots, Url
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
 
 # A URL on its way in: (domain_id, fp, url, depth, domain name, flags). A tuple, because a page
 # has a hundred of them.
-Link = tuple[int, int, str, int, str, int]
+Link = tuple[int, int, Url, int, str, int]
 
 DATABASE = "crawl.sqlite"
 NOT_SEEDED = "not-seeded"

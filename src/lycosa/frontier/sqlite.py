@@ -19,7 +19,7 @@ from lycosa.frontier.sqlite_errands import SqliteErrands
 from lycosa.frontier.sqlite_store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.frontier.tally import counted
-from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+from lycosa.records import Lease, Origin, PageRow, QueuedUrl, Url
 from lycosa.urls import domain_id as id_of
 
 SQL = queries.load("sqlite")
@@ -141,7 +141,7 @@ class SqliteFrontier(SqliteAgain, SqliteErrands):
             runs.update({ident: self._run(rows) for ident, rows in found})
         return runs
 
-    def _run(self, rows: Iterable[tuple[int, int, str, int, int, int]]) -> list[QueuedUrl]:
+    def _run(self, rows: Iterable[tuple[int, int, Url, int, int, int]]) -> list[QueuedUrl]:
         """As many as memory is meant for; at least one."""
         urls: list[QueuedUrl] = []
         budget = self.rules.run_bytes

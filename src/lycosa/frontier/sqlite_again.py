@@ -12,6 +12,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.sqlite_add import SqliteAdder
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import Done, counted, flags_again, taken_back
+from lycosa.records import Url
 from lycosa.urls import split
 
 SQL = queries.load("sqlite")
@@ -49,7 +50,7 @@ class SqliteAgain(SqliteAdder):
     def _count_again(self, done: list[Done], now: int) -> None:
         queued = Counter(page[0] for page in done)
         for ident, state in self._states(sorted(queued)).items():
-            link = (ident, 0, "", 0, "", 0)  # only its domain counts
+            link = (ident, 0, Url(""), 0, "", 0)  # only its domain counts
             self._wake(link, state, queued[ident], now, seed=False)
         responses = Counter(page[0] for page in done if page[4])
         less = [(count, ident) for ident, count in responses.items()]

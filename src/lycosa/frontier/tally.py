@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 
 import orjson
 
-from lycosa.records import Flag
+from lycosa.records import Flag, Url
 
-Done = tuple[int, int, str, int, int, str]  # domain_id, fp, url, depth, status, outcome
+Done = tuple[int, int, Url, int, int, str]  # domain_id, fp, url, depth, status, outcome
 
 
 def counted(stored: str, outcomes: Iterable[str], more: Mapping[str, int]) -> str:
