@@ -138,6 +138,9 @@ class Values:
     def __getitem__(self, name: str) -> Any:
         return self.by_name[name]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self.by_name
+
 
 def collect(
     command: str, flags: Mapping[str, Any], environ: Mapping[str, str] | None = None

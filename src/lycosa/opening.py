@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from lycosa import datadir, upkeep
+from lycosa import datadir, ownfiles, upkeep
 from lycosa.clock import engine_now, wall_now
 from lycosa.config import (
     DELAYS_KEY,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
+CHECK_SECONDS = 3.0  # for a look at an old database's file: one of a gigabyte is seen whole
 MAX_PAGES_KEY = "max_pages"  # under which a server keeps the page limit of all nodes
 
 log = get_logger("node")
@@ -224,6 +225,8 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
     if not resume:
         create(path, crawl)
     frontier = SqliteFrontier(path, crawl.store_rules(), wall_now)
+    if resume:
+        frontier.check(CHECK_SECONDS)
     # The wall clock may have been set back since: the store's time counts, and while we run
     # nothing but the clock that never jumps does.
     to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
@@ -260,6 +263,7 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     draft = path.with_suffix(".new")
     for leftover in path.parent.glob(f"{draft.name}*"):
         leftover.unlink()
+    ownfiles.write(draft, b"")  # SQLite's helper files get its permissions
     frontier = SqliteFrontier(draft, crawl.store_rules(), wall_now, create=True)
     frontier.put_settings(
         {

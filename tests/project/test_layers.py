@@ -15,8 +15,8 @@ LAYERS = {
     "pure": "addresses options config urls scope seeds robots politeness retry scheduler parse"
     " sitemaps decode dedup metrics charset htmlguard _links _scan visit",
     "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
-    " sandbox",
-    "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
+    " sandbox ownfiles",
+    "engine": "datadir dbfile mark patience opening seeding harvest core exchange engine upkeep"
     " memory worker node",
     "simulated web": "simweb",
     "command line": "commands cli __main__",

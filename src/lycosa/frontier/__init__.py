@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from lycosa.errors import StoreGone, UserError
+from lycosa.errors import Damaged, StoreError, StoreGone, UserError
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Link = tuple[int, int, str, int, str, int]
 
 DATABASE = "crawl.sqlite"
+HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
 
 
 @dataclass(slots=True)
@@ -243,6 +244,9 @@ class Frontier(Protocol):
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
 
+    def check(self, seconds: float) -> None:
+        """Raise Damaged if its file is; looks no longer than so many seconds."""
+
     def load_in_bulk(self) -> None:
         """This connection is about to load much at once."""
 
@@ -273,6 +277,9 @@ class ServerFacts:
 
 class Reader(Protocol):
     """What a person asks of the store: status, pages, why."""
+
+    def check(self, seconds: float) -> None:
+        """Raise Damaged if its file is; looks no longer than so many seconds."""
 
     def status(self) -> dict[str, Any]: ...
 
@@ -350,6 +357,20 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
             "or start one with 'lycosa crawl'."
         )
     return SqliteReader(path)
+
+
+def check_file(data_dir: Path, seconds: float) -> None:
+    """Raise Damaged if the crawl in a directory is on SQLite and its file is damaged."""
+    if not (data_dir / DATABASE).exists():
+        return
+    from lycosa.frontier.sqlite_db import check_sound, connect_to_read, damaged
+
+    try:
+        check_sound(connect_to_read(data_dir / DATABASE), seconds)
+    except (StoreGone, Damaged):
+        raise
+    except (StoreError, ValueError) as error:  # damage that keeps it from being opened
+        raise damaged(str(error).rstrip(".")) from error
 
 
 def check_server(store: str) -> ServerFacts:
