@@ -5,6 +5,7 @@
     seeds/           copies of the seed files, made before anything is loaded
     text/ warc/ visits/   what is kept (see `archive`)
     node             with a store on a server: which node of which crawl this is
+    moved            after 'lycosa migrate': to which server the crawl went
     engine-N.page    which page engine N is parsing now
     trust/           with --tls-verify: CA certificates, copied from the system at each start
 
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from lycosa import ownfiles
 from lycosa.errors import UserError
-from lycosa.frontier import DATABASE, HELPERS
+from lycosa.frontier import DATABASE, HELPERS, refuse_moved
 
 LOCK = "lycosa.lock"
 SEEDS = "seeds"
@@ -59,6 +60,7 @@ def _check_free(path: Path) -> None:
 def check_old(path: Path) -> None:
     """Refuse a directory that has no crawl to go on with; changes nothing."""
     if not (path / DATABASE).exists():
+        refuse_moved(path)
         raise UserError(
             f"There is no crawl in {path} to resume: name its directory with --data-dir, "
             "or leave --resume out to start one."

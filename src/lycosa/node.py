@@ -76,7 +76,8 @@ def run_crawl(
             limits = opening.shared_limits(frontier, limits)
             if certificates:
                 trust.lay_out(certificates, node.data_dir / datadir.TRUST)
-            return Supervisor(crawl, node, limits, frontier, lock, name).run()
+            with opening.alone(frontier):
+                return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)
 

@@ -13,14 +13,14 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
-from lycosa import datadir, ownfiles, upkeep
+from lycosa import datadir, original, ownfiles, upkeep
 from lycosa.clock import engine_now, wall_now
 from lycosa.config import (
     DELAYS_KEY,
@@ -34,7 +34,7 @@ from lycosa.config import (
     stored_settings,
 )
 from lycosa.errors import UserError
-from lycosa.frontier import DATABASE, Frontier, is_server
+from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeding import any_good, check_whole, loading_key
@@ -98,8 +98,16 @@ def open_frontier(
     """
     if is_server(node.store):
         return _open_server(crawl, node, limits, sources, resume)
+    if resume:
+        _check_original(node.data_dir / DATABASE, limits.moved)
     datadir.copy_seeds(node.data_dir, sources, more=resume)
     return _open_file(crawl, node, resume), ""
+
+
+def alone(frontier: Frontier) -> AbstractContextManager[object]:
+    """While it is open, no copy of a crawl on SQLite runs on this machine."""
+    crawl_id = None if frontier.server_clock else frontier.setting(original.CRAWL_KEY)
+    return original.hold(crawl_id) or nullcontext()
 
 
 def shared_limits(frontier: Frontier, limits: RunLimits) -> RunLimits:
@@ -239,11 +247,21 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
             node_key(): orjson.dumps(node_json(node)).decode(),
+            original.ORIGIN_KEY: original.identity_json(path),
             "stop": 0,
             "seeds_loaded": 0,
         }
     )
     return frontier
+
+
+def _check_original(path: Path, moved: bool) -> None:
+    """Before anything is changed."""
+    with closing(open_reader(path.parent)) as reader:
+        stored = reader.settings()
+    original.check(stored.get(original.ORIGIN_KEY), path, moved)
+    with original.hold(stored.get(original.CRAWL_KEY)) or nullcontext():
+        pass  # a copy that runs is named before anything here is changed
 
 
 def _tell_changes(frontier: Frontier, crawl: CrawlSettings) -> None:
@@ -269,6 +287,8 @@ def create(path: Path, crawl: CrawlSettings) -> None:
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
             "started_ms": wall_now(),
+            original.CRAWL_KEY: uuid.uuid4().hex,
+            original.ORIGIN_KEY: original.identity_json(draft),
             "rules_version": 1,
         }
     )

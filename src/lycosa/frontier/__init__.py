@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from lycosa import ownfiles
 from lycosa.errors import Damaged, StoreError, StoreGone, UserError
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Link = tuple[int, int, str, int, str, int]
 
 DATABASE = "crawl.sqlite"
+MOVED = "moved"  # a file that says to which server the crawl went
 HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
 
 
@@ -352,11 +354,29 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
 
     path = data_dir / DATABASE
     if not path.exists():
+        refuse_moved(data_dir)
         raise UserError(
             f"There is no crawl in {data_dir}: name its directory with --data-dir, "
             "or start one with 'lycosa crawl'."
         )
     return SqliteReader(path)
+
+
+def note_moved(data_dir: Path, where: str) -> None:
+    """The crawl in a directory goes on on a server; `where` must hold no password."""
+    ownfiles.write_durably(data_dir / MOVED, f"{where}\n".encode())
+
+
+def refuse_moved(data_dir: Path) -> None:
+    """Say where the crawl is that was moved from a directory to a server; raises UserError."""
+    try:
+        where = (data_dir / MOVED).read_text().strip()
+    except OSError:
+        return
+    raise UserError(
+        f"The crawl in {data_dir} was moved to a server: name it with --store '{where}' (and its"
+        " password, if it has one)."
+    )
 
 
 def check_file(data_dir: Path, seconds: float) -> None:
