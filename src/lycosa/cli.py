@@ -20,9 +20,12 @@ from typing import NoReturn
 from lycosa import __version__
 from lycosa.called import NAME, called
 from lycosa.config import Values, closest, collect
-from lycosa.errors import LycosaError, UserError
+from lycosa.errors import Damaged, LycosaError, UserError
 from lycosa.options import SWITCH, Option, options_of
 from lycosa.terminal import guarded
+
+DAMAGE_SECONDS = 30.0  # for a search for damage when a command failed in an unforeseen way
+RUNS = ("crawl", "demo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,11 +270,37 @@ def _run(argv: list[str]) -> int:
     run: Callable[[Values, list[str]], int] = getattr(
         import_module(f"lycosa.commands.{module}"), function
     )
-    code = run(values, words)
+    code = _sound(lambda: run(values, words), command.name, values)
     if values.advice and command.name != "crawl":  # which said so when it began
         print(f"lycosa: {values.advice}", file=sys.stderr)
     sys.stdout.flush()  # so that a closed pipe shows here, not at exit
     return code
+
+
+def _sound(run: Callable[[], int], command: str, values: Values) -> int:
+    """A command whose failures say so if the cause is a damaged database: SQLite has no checksums,
+    and what damage made of a value may fail anywhere."""
+    try:
+        return run()
+    except (UserError, OSError):
+        raise
+    except Damaged as error:
+        return _complain(error, 1 if command in RUNS else 2)
+    except Exception:
+        cause = _damage(values) if "data-dir" in values else None
+        if cause is None:
+            raise
+        return _complain(cause, 1 if command in RUNS else 2)
+
+
+def _damage(values: Values) -> LycosaError | None:
+    from lycosa.frontier import check_file
+
+    try:
+        check_file(values["data-dir"], DAMAGE_SECONDS)
+    except Damaged as error:
+        return error
+    return None
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

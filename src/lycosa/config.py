@@ -114,10 +114,11 @@ class NodeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """When a run ends before the crawl does."""
+    """What holds for one run: when it ends before the crawl does, what the user vouches for."""
 
     max_pages: int = _NO_LIMIT
     max_duration: float = 0.0  # s; 0: no limit
+    moved: bool = False  # the directory takes the place of the one it was copied from
 
 
 # Fields whose name is not that of their flag.
@@ -139,6 +140,9 @@ class Values:
 
     def __getitem__(self, name: str) -> Any:
         return self.by_name[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.by_name
 
 
 def collect(
@@ -369,7 +373,9 @@ def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> No
 
 def run_limits(values: Values) -> RunLimits:
     return RunLimits(
-        max_pages=values["max-pages"] or _NO_LIMIT, max_duration=values["max-duration"] or 0.0
+        max_pages=values["max-pages"] or _NO_LIMIT,
+        max_duration=values["max-duration"] or 0.0,
+        moved=values["moved"],
     )
 
 

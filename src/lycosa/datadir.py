@@ -5,6 +5,7 @@
     seeds/           copies of the seed files, made before anything is loaded
     text/ warc/ visits/   what is kept (see `archive`)
     node             with a store on a server: which node of which crawl this is
+    moved            after 'lycosa migrate': to which server the crawl went
     engine-N.page    which page engine N is parsing now
     trust/           with --tls-verify: CA certificates, copied from the system at each start
 
@@ -21,15 +22,16 @@ import time
 import uuid
 from pathlib import Path
 
+from lycosa import ownfiles
 from lycosa.called import called
 from lycosa.errors import UserError
-from lycosa.frontier import DATABASE
+from lycosa.frontier import DATABASE, HELPERS, refuse_moved
 
 LOCK = "lycosa.lock"
 SEEDS = "seeds"
 NODE = "node"
 TRUST = "trust"
-KINDS = ("text", "warc", "visits", SEEDS, TRUST)
+KINDS = ("text", "warc", "visits", SEEDS, TRUST, *(DATABASE + end for end in HELPERS))
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 
@@ -49,7 +51,7 @@ def check_new(path: Path) -> None:
 def _check_free(path: Path) -> None:
     """Nothing of somebody else's may lie where a crawl writes."""
     for kind in KINDS:
-        if (path / kind).exists() and (kind != SEEDS or not (path / kind).is_dir()):
+        if os.path.lexists(path / kind) and (kind != SEEDS or not (path / kind).is_dir()):
             raise UserError(
                 f"{path} has a '{kind}' already, and this crawl would write there: "
                 "name an empty directory with --data-dir."
@@ -59,6 +61,7 @@ def _check_free(path: Path) -> None:
 def check_old(path: Path) -> None:
     """Refuse a directory that has no crawl to go on with; changes nothing."""
     if not (path / DATABASE).exists():
+        refuse_moved(path)
         raise UserError(
             f"There is no crawl in {path} to resume: name its directory with --data-dir, "
             "or leave --resume out to start one."
@@ -121,8 +124,8 @@ def _read_node(path: Path) -> tuple[str, str, int]:
 def _write_node(path: Path, crawl: str) -> str:
     name = uuid.uuid4().hex
     draft = path / f"{NODE}.new"
-    with draft.open("w") as file:
-        file.write(f"{name} {crawl} {os.fstat(file.fileno()).st_ino}\n")
+    with ownfiles.create(draft) as file:
+        file.write(f"{name} {crawl} {os.fstat(file.fileno()).st_ino}\n".encode())
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path / NODE)
@@ -143,8 +146,8 @@ def _check_writable(path: Path) -> None:
 def lock(path: Path) -> int:
     """Take the lock of a data directory; returns its descriptor, which engines inherit."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        path.mkdir(mode=ownfiles.DIRECTORY, parents=True, exist_ok=True)
+        fd = ownfiles.open_own(path / LOCK, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise UserError(
             f"Can't write to {path}: {error.strerror}; choose another --data-dir."
@@ -189,12 +192,12 @@ def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
     `more` adds to those that are there; else these are of a start that was cut off, and go.
     """
     folder = path / SEEDS
-    folder.mkdir(exist_ok=True)
+    ownfiles.make_directory(folder)
     old = [file for file in folder.iterdir() if file.name.isdigit() and len(file.name) == 4]
     drafts = []
     for number, source in enumerate(sources, start=len(old) if more else 0):
         draft = path / f"seeds-{number:04d}.new"  # outside of the folder until it is whole
-        with draft.open("wb") as target, open(source, "rb") as file:
+        with ownfiles.create(draft) as target, open(source, "rb") as file:
             shutil.copyfileobj(file, target)
             target.flush()
             os.fsync(target.fileno())
@@ -209,7 +212,8 @@ def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
 def in_use(path: Path) -> bool:
     """Whether a lycosa process works in a data directory."""
     try:
-        fd = os.open(path / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(path / LOCK, flags)
     except OSError:
         return False
     try:

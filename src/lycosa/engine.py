@@ -35,13 +35,10 @@ from lycosa.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.datadir import TRUST
 from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import (
-    EXIT_DISK_FULL,
-    EXIT_FENCED,
     EXIT_ORPHAN,
-    DiskFull,
-    Fenced,
     LycosaError,
     StoreGone,
+    engine_exit,
 )
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
@@ -388,12 +385,10 @@ class Engine:
             self.exit_code = 0
 
     def _store_failed(self, error: BaseException, now: float) -> None:
-        if isinstance(error, Fenced):
-            self._end(EXIT_FENCED, str(error))
-        elif isinstance(error, DiskFull):
-            self._end(EXIT_DISK_FULL, str(error))
-        elif isinstance(error, StoreGone):
+        if isinstance(error, StoreGone):
             self._failed = (*self._under_way, now + self._patience.after(error))
+        elif code := engine_exit(error):
+            self._end(code, str(error))
         else:
             raise error
 
@@ -486,12 +481,9 @@ def main() -> int:
     setup(settings["log_level"], settings["log_format"])
     try:
         return Engine(settings).run()
-    except DiskFull as error:
-        log.error(str(error))
-        return EXIT_DISK_FULL
     except LycosaError as error:
         log.error(str(error))
-        return 1
+        return engine_exit(error) or 1
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
     ├── UserError        the operator's: one sentence that says what to do, exit code 2
     ├── StoreError       the frontier's: a dead or damaged database
     │   ├── StoreGone    it can't be reached or is locked now: try again
+    │   ├── Damaged      its file is not what was written: nothing in it can be trusted
     │   ├── Fenced       another process declared this engine dead: drop everything held
     │   └── DiskFull     no space left: stop cleanly, exit code 1, nothing lost
     └── Bug              ours: an invariant that does not hold
@@ -28,6 +29,11 @@ class StoreGone(StoreError):
     """The database is locked or out of reach for now; the same call may succeed later."""
 
 
+class Damaged(StoreError):
+    """The database's file was changed by somebody else, or by the disk; the message says what to
+    do."""
+
+
 class Fenced(StoreError):
     """This engine's lease was taken away; nothing it holds may be used or written."""
 
@@ -44,3 +50,14 @@ class Bug(LycosaError):
 EXIT_FENCED = 4
 EXIT_DISK_FULL = 5
 EXIT_ORPHAN = 6  # the supervisor is gone
+EXIT_DAMAGED = 7  # the database is damaged
+
+
+def engine_exit(error: BaseException) -> int:
+    """The exit code by which a supervisor knows an error that ends an engine; 0: by none."""
+    codes: dict[type[BaseException], int] = {
+        Fenced: EXIT_FENCED,
+        DiskFull: EXIT_DISK_FULL,
+        Damaged: EXIT_DAMAGED,
+    }
+    return codes.get(type(error), 0)

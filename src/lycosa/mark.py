@@ -9,6 +9,8 @@ import mmap
 import struct
 from pathlib import Path
 
+from lycosa import ownfiles
+
 _MARK = struct.Struct("<qqq")  # domain, order in its queue, fingerprint
 
 
@@ -20,9 +22,9 @@ class Mark:
     """The mark of one engine."""
 
     def __init__(self, root: Path, engine: int) -> None:
-        path = _path(root, engine)
-        path.write_bytes(bytes(_MARK.size))
-        with path.open("r+b") as file:
+        with ownfiles.create(_path(root, engine)) as file:
+            file.write(bytes(_MARK.size))
+            file.flush()
             self._map = mmap.mmap(file.fileno(), _MARK.size)
 
     def set(self, domain_id: int, order: int, fp: int) -> None:

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -22,9 +21,15 @@ from lycosa import datadir, mark, opening, trust, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
-from lycosa.errors import EXIT_DISK_FULL, EXIT_FENCED, StoreError, UserError
+from lycosa.dbfile import DatabaseFile
+from lycosa.errors import (
+    EXIT_DAMAGED,
+    EXIT_DISK_FULL,
+    EXIT_FENCED,
+    StoreError,
+    UserError,
+)
 from lycosa.frontier import (
-    DATABASE,
     Frontier,
     check_server,
     is_server,
@@ -75,7 +80,8 @@ def run_crawl(
                 log.warning(advice)
             if certificates:
                 trust.lay_out(certificates, node.data_dir / datadir.TRUST)
-            return Supervisor(crawl, node, limits, frontier, lock, name).run()
+            with opening.alone(frontier):
+                return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)
 
@@ -120,8 +126,7 @@ class Supervisor:
         self.backlog = (0, 0)
         self.loader = Loader(node.data_dir, self._connect, name)
         self.server = frontier.server
-        self._database = None if is_server(node.store) else node.data_dir / DATABASE
-        self._identity = _identity(self._database)
+        self.file = DatabaseFile(node.store, node.data_dir)
         self._signals = 0
         self._active = (float("-inf"), 0)  # when they were counted, domains with something left
         self._logged = self._checked = engine_now()
@@ -199,7 +204,7 @@ class Supervisor:
         """What may end the run, and engines that hang."""
         if self.loader.error is not None and not self.stopping:
             self._fail(f"Loading the seeds failed: {self.loader.error}")
-        if not self._same_database():
+        if not self.file.same():
             self._fail(f"{self.node.data_dir} was moved or deleted: nothing more can be kept.")
             self._kill_all()
             return
@@ -260,13 +265,6 @@ class Supervisor:
             upkeep.rescue(self.frontier, self.node.data_dir, ours)
         if expired - owners - ours:
             self.frontier.rescue()
-
-    def _same_database(self) -> bool:
-        """Whether the directory still holds the file that we write to."""
-        try:
-            return self._identity == _identity(self._database)
-        except OSError:
-            return False
 
     def stop(self, why: str) -> None:
         """Ask all engines to finish, commit and end."""
@@ -351,6 +349,9 @@ class Supervisor:
         """Rescue what it held; replace it, unless the run is ending or it would die again."""
         if code == EXIT_DISK_FULL:
             self._fail("The disk is full: make room, then go on with --resume; nothing is lost.")
+            return
+        if code == EXIT_DAMAGED or self.file.damaged():
+            self._fail(self.file.damage or "The database is damaged: see the message above.")
             return
         if worker.owner:
             self.unrescued.add(worker.owner)
@@ -470,7 +471,7 @@ class Supervisor:
         """Say what was kept and where."""
         if self.live:
             self.screen.clear()
-        if not self._same_database():
+        if not self.file.same():
             print(f"lycosa: {self.failure}", file=sys.stderr)
             return self.exit_code
         with suppress(StoreError):  # a store that fails now must not hide how the run ended
@@ -478,6 +479,8 @@ class Supervisor:
                 self.frontier.put_settings({"finished": 1})
             if self.name:
                 opening.tell_left(self.frontier, self.name)
+        if not self.failure and self.file.damaged():
+            self._fail(self.file.damage)
         snapshot = self._whole_crawl(self.snapshot())
         directory = self.node.data_dir
         store = redact(self.node.store) if is_server(self.node.store) else ""
@@ -489,10 +492,3 @@ class Supervisor:
             print(text)
         self.frontier.close()
         return self.exit_code
-
-
-def _identity(path: Path | None) -> tuple[int, int]:
-    if path is None:
-        return 0, 0
-    found = path.stat()
-    return found.st_dev, found.st_ino

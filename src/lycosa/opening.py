@@ -13,14 +13,14 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
-from lycosa import datadir, upkeep
+from lycosa import datadir, original, ownfiles, upkeep
 from lycosa.clock import engine_now, wall_now
 from lycosa.config import (
     DELAYS_KEY,
@@ -34,7 +34,7 @@ from lycosa.config import (
     stored_settings,
 )
 from lycosa.errors import UserError
-from lycosa.frontier import DATABASE, Frontier, is_server
+from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeding import any_good, check_whole, loading_key
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
+CHECK_SECONDS = 3.0  # for a look at an old database's file: one of a gigabyte is seen whole
 MAX_PAGES_KEY = "max_pages"  # under which a server keeps the page limit of all nodes
 
 log = get_logger("node")
@@ -97,8 +98,16 @@ def open_frontier(
     """
     if is_server(node.store):
         return _open_server(crawl, node, limits, sources, resume)
+    if resume:
+        _check_original(node.data_dir / DATABASE, limits.moved)
     datadir.copy_seeds(node.data_dir, sources, more=resume)
     return _open_file(crawl, node, resume), ""
+
+
+def alone(frontier: Frontier) -> AbstractContextManager[object]:
+    """While it is open, no copy of a crawl on SQLite runs on this machine."""
+    crawl_id = None if frontier.server_clock else frontier.setting(original.CRAWL_KEY)
+    return original.hold(crawl_id) or nullcontext()
 
 
 def shared_limits(frontier: Frontier, limits: RunLimits) -> RunLimits:
@@ -224,6 +233,8 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
     if not resume:
         create(path, crawl)
     frontier = SqliteFrontier(path, crawl.store_rules(), wall_now)
+    if resume:
+        frontier.check(CHECK_SECONDS)
     # The wall clock may have been set back since: the store's time counts, and while we run
     # nothing but the clock that never jumps does.
     to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
@@ -236,11 +247,21 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
             node_key(): orjson.dumps(node_json(node)).decode(),
+            original.ORIGIN_KEY: original.identity_json(path),
             "stop": 0,
             "seeds_loaded": 0,
         }
     )
     return frontier
+
+
+def _check_original(path: Path, moved: bool) -> None:
+    """Before anything is changed."""
+    with closing(open_reader(path.parent)) as reader:
+        stored = reader.settings()
+    original.check(stored.get(original.ORIGIN_KEY), path, moved)
+    with original.hold(stored.get(original.CRAWL_KEY)) or nullcontext():
+        pass  # a copy that runs is named before anything here is changed
 
 
 def _tell_changes(frontier: Frontier, crawl: CrawlSettings) -> None:
@@ -260,11 +281,14 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     draft = path.with_suffix(".new")
     for leftover in path.parent.glob(f"{draft.name}*"):
         leftover.unlink()
+    ownfiles.write(draft, b"")  # SQLite's helper files get its permissions
     frontier = SqliteFrontier(draft, crawl.store_rules(), wall_now, create=True)
     frontier.put_settings(
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
             "started_ms": wall_now(),
+            original.CRAWL_KEY: uuid.uuid4().hex,
+            original.ORIGIN_KEY: original.identity_json(draft),
             "rules_version": 1,
         }
     )

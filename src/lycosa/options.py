@@ -232,6 +232,9 @@ OPTIONS: tuple[Option, ...] = (
            commands=EVERY),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
+    Option("moved", SWITCH, False, "the data directory was moved or restored from a copy, and its"
+           " original will never run again; to be said once", commands=("crawl", "migrate"),
+           flag_only=True),
     Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
            " directory, postgresql://user@host/database a server that many nodes share", "URL",
            commands=EVERY),

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from lycosa import ownfiles
 from lycosa.errors import UserError
 
 ANY = "any.pem"  # some of them: libcurl also wants a file, and would take the system's
@@ -43,16 +44,17 @@ def certificates() -> Certificates:
 
 def lay_out(found: Certificates, folder: Path) -> None:
     """Make `folder` hold these certificates, and none that it held before."""
-    folder.mkdir(exist_ok=True)
+    ownfiles.make_directory(folder)
     for old in folder.iterdir():
         if _OURS.fullmatch(old.name):
             old.unlink()
     taken: Counter[str] = Counter()
     for name, pem in found:
-        (folder / f"{name}.{taken[name]}").write_text(pem)
+        ownfiles.write(folder / f"{name}.{taken[name]}", pem.encode("latin-1"))
         taken[name] += 1
     # All of one name: who is found here is not looked for in the folder.
-    (folder / ANY).write_text("".join(pem for name, pem in found if name == found[0][0]))
+    same = "".join(pem for name, pem in found if name == found[0][0])
+    ownfiles.write(folder / ANY, same.encode("latin-1"))
 
 
 def as_path(folder: Path) -> str:

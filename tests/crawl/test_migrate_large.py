@@ -63,7 +63,7 @@ def test_a_large_crawl_moves(tmp_path: Path, postgres_url: str, count: int) -> N
     stayed = tmp_path / "stayed"
     shutil.copytree(moved.root, stayed)
     with SimWeb(SPEC, tmp_path / "log-2") as web:
-        other = Crawl(web, stayed, DELAY, *FLAGS)
+        other = Crawl(web, stayed, DELAY, *FLAGS, "--moved")
         assert other.run(resume=True, timeout=1800) == 0
         expected = sqlite_pages(other)
     clock.lap("the rest on SQLite")

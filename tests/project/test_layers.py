@@ -16,9 +16,9 @@ LAYERS = {
     " scheduler parse sitemaps decode dedup metrics charset encoding media htmlguard _links _scan"
     " visit errands robots_reply",
     "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
-    " sandbox",
-    "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
-    " memory worker node",
+    " sandbox ownfiles",
+    "engine": "datadir dbfile original mark patience opening seeding harvest core exchange engine"
+    " upkeep memory worker node",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

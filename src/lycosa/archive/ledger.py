@@ -29,6 +29,7 @@ from lycosa.archive.segments import (
     segment_owner,
 )
 from lycosa.errors import StoreError
+from lycosa.ownfiles import open_own
 
 _NOT_LEARNT = -1
 _EXAMPLES = 20
@@ -94,8 +95,12 @@ def mend(root: Path, dead: Collection[int]) -> list[str]:
     mended = []
     for number, path in listed(root, "visits"):
         if segment_owner(number) in dead and _is_torn(path):
-            with disk_errors(path), open(path, "ab") as file:
-                file.write(b"\n")
+            with disk_errors(path):
+                fd = open_own(path, os.O_WRONLY | os.O_APPEND)
+                try:
+                    os.write(fd, b"\n")
+                finally:
+                    os.close(fd)
             mended.append(segment_name("visits", number))
     return mended
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from lycosa import ownfiles
 from lycosa.errors import DiskFull, StoreError, UserError
 
 SegmentKind = Literal["text", "warc", "visits"]
@@ -238,9 +239,8 @@ class SegmentWriter:
         number = segment_id(self._owner, self._seq + 1)
         path = self._root / segment_name(self._kind, number)
         with disk_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-            fd = os.open(path, flags, 0o644)
+            path.parent.mkdir(mode=ownfiles.DIRECTORY, parents=True, exist_ok=True)
+            fd = ownfiles.open_own(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
         self._seq += 1
         self._new_names = True
         return _File(number, path, fd)
@@ -355,7 +355,7 @@ def _cut_file(path: Path, name: str, committed: Mapping[str, int], report: CutRe
 
 
 def _truncate(path: Path, length: int) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    fd = ownfiles.open_own(path, os.O_WRONLY)
     try:
         os.ftruncate(fd, length)
         os.fsync(fd)

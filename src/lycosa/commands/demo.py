@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lycosa import ownfiles
 from lycosa.called import called
 from lycosa.commands.look import opened
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, Values, cores
@@ -60,8 +61,8 @@ def prepare(root: Path) -> None:
         if not (root / MARK).is_file():
             raise UserError(f"{root} is not a demo of lycosa: name another with --data-dir.")
         shutil.rmtree(root)
-    root.mkdir(parents=True, exist_ok=True)
-    (root / MARK).write_text("Made by the demo of lycosa, and removed by the next one.\n")
+    root.mkdir(mode=ownfiles.DIRECTORY, parents=True, exist_ok=True)
+    ownfiles.write(root / MARK, b"Made by the demo of lycosa, and removed by the next one.\n")
 
 
 def demo_spec(domains: int, pages: int, delay: float) -> WorldSpec:

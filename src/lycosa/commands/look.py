@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lycosa.frontier import Place, Reader
     from lycosa.records import PageRow
 
+CHECK_SECONDS = 0.5  # that looking for damage may take: a small file is seen whole
 # Fields of a page row that are places inside our files or written elsewhere.
 _INTERNAL = ("domain_id", "fp", "order", "text_row", "warc")
 
@@ -51,6 +52,7 @@ def print_json(value: Any, indent: bool = True) -> None:
 def status(values: Values, _: list[str]) -> int:
     """How a crawl stands."""
     with opened(values) as reader:
+        reader.check(CHECK_SECONDS)
         found = reader.status()
         stored = reader.settings()
     found["running"] = _running(values, found)

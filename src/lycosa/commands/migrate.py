@@ -25,7 +25,7 @@ def migrate(values: Values, _: list[str]) -> int:
     check_server(store)
     lock = datadir.lock(root)
     try:
-        counts = _move(root, store)
+        counts = _move(root, store, values["moved"])
     finally:
         os.close(lock)
     print(f"Moved {counts['pages']:,} pages, {counts['queue']:,} queued URLs and")
@@ -34,25 +34,27 @@ def migrate(values: Values, _: list[str]) -> int:
     return 0
 
 
-def _move(root: Path, store: str) -> dict[str, int]:
-    from lycosa import datadir, upkeep
+def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
+    from lycosa import datadir, original, upkeep
     from lycosa.clock import wall_now
     from lycosa.config import CrawlSettings, stored_settings
-    from lycosa.frontier import DATABASE, open_reader
+    from lycosa.frontier import DATABASE, note_moved, open_reader
     from lycosa.frontier.migrate import Move
     from lycosa.frontier.sqlite import SqliteFrontier
     from lycosa.seeding import renamed
 
     path = root / DATABASE
     reader = open_reader(root)
-    crawl_settings = stored_settings(reader.settings()) or CrawlSettings(email="")
+    stored = reader.settings()
     reader.close()
+    original.check(stored.get(original.ORIGIN_KEY), path, moved)
+    crawl_settings = stored_settings(stored) or CrawlSettings(email="")
     frontier = SqliteFrontier(path, crawl_settings.store_rules(), wall_now)
     now = max(wall_now(), frontier.newest_ms() + 1)
     frontier.now_ms = lambda: now
     # A crawl that was killed: its domains wait one delay, as on any start.
     upkeep.rescue(frontier, root, frontier.everyone(), starting=True)
-    crawl = datadir.crawl_of(root) or uuid.uuid4().hex
+    crawl = datadir.crawl_of(root) or stored.get(original.CRAWL_KEY) or uuid.uuid4().hex
     node = datadir.join(root, crawl)
     move = Move(
         frontier.db, store, node, str(root.resolve()), lambda key: renamed(node, key), _progress
@@ -60,6 +62,7 @@ def _move(root: Path, store: str) -> dict[str, int]:
     counts = move.run(crawl, now, frontier.newest_ms())
     frontier.settle()
     frontier.close()
+    note_moved(root, redact(store))
     path.rename(path.with_name(f"{DATABASE}.migrated"))
     return counts
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from lycosa import ownfiles
 from lycosa.called import called
-from lycosa.errors import StoreGone, UserError
+from lycosa.errors import Damaged, StoreError, StoreGone, UserError
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots, Url
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Link = tuple[int, int, Url, int, str, int]
 DATABASE = "crawl.sqlite"
 NOT_SEEDED = "not-seeded"
 ANSWER_MS = 3_600_000  # for which the answer of an errand is kept for others
+MOVED = "moved"  # a file that says to which server the crawl went
+HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
 
 
 @dataclass(slots=True)
@@ -275,6 +278,9 @@ class Frontier(Protocol):
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
 
+    def check(self, seconds: float) -> None:
+        """Raise Damaged if its file is; looks no longer than so many seconds."""
+
     def load_in_bulk(self) -> None:
         """This connection is about to load much at once."""
 
@@ -305,6 +311,9 @@ class ServerFacts:
 
 class Reader(Protocol):
     """What a person asks of the store: status, pages, why."""
+
+    def check(self, seconds: float) -> None:
+        """Raise Damaged if its file is; looks no longer than so many seconds."""
 
     def status(self) -> dict[str, Any]: ...
 
@@ -377,11 +386,43 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
 
     path = data_dir / DATABASE
     if not path.exists():
+        refuse_moved(data_dir)
         raise UserError(
             f"There is no crawl in {data_dir}: name its directory with --data-dir, "
             f"or start one with '{called('crawl')}'."
         )
     return SqliteReader(path)
+
+
+def note_moved(data_dir: Path, where: str) -> None:
+    """The crawl in a directory goes on on a server; `where` must hold no password."""
+    ownfiles.write_durably(data_dir / MOVED, f"{where}\n".encode())
+
+
+def refuse_moved(data_dir: Path) -> None:
+    """Say where the crawl is that was moved from a directory to a server; raises UserError."""
+    try:
+        where = (data_dir / MOVED).read_text().strip()
+    except OSError:
+        return
+    raise UserError(
+        f"The crawl in {data_dir} was moved to a server: name it with --store '{where}' (and its"
+        " password, if it has one)."
+    )
+
+
+def check_file(data_dir: Path, seconds: float) -> None:
+    """Raise Damaged if the crawl in a directory is on SQLite and its file is damaged."""
+    if not (data_dir / DATABASE).exists():
+        return
+    from lycosa.frontier.sqlite_db import check_sound, connect_to_read, damaged
+
+    try:
+        check_sound(connect_to_read(data_dir / DATABASE), seconds)
+    except (StoreGone, Damaged):
+        raise
+    except (StoreError, ValueError) as error:  # damage that keeps it from being opened
+        raise damaged(str(error).rstrip(".")) from error
 
 
 def check_server(store: str) -> ServerFacts:

@@ -221,7 +221,9 @@ class Move:
                     f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, max(id)))"
                 )
                 self.db.execute(f"{top} FROM {table}")
-            stored = self.source.execute("SELECT key, value FROM crawl").fetchall()
+            # Which file it was does not matter there.
+            settings = "SELECT key, value FROM crawl WHERE key <> 'original'"
+            stored = self.source.execute(settings).fetchall()
             self._put({self._rename(key): value for key, value in stored})
             self.db.execute("DELETE FROM crawl WHERE key >= 'migrate:' AND key < 'migrate;'")
         self.db.execute("ANALYZE")

@@ -9,8 +9,9 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
-from lycosa.frontier import queries
+from lycosa.clock import engine_now
+from lycosa.errors import Damaged, DiskFull, StoreError, StoreGone, UserError
+from lycosa.frontier import DATABASE, HELPERS, queries
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 CACHE_KIB = 64 << 10
@@ -19,6 +20,10 @@ OLDEST = (3, 33)  # UPDATE FROM
 # 4 MB saves writes; much more would make the commit that does it wait for seconds.
 CHECKPOINT_PAGES = 4_000
 LOG_BYTES = CHECKPOINT_PAGES * 4096  # of the log that are kept on disk while they are unused
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG})
+# What SQLite says of a schema or of a text that nobody wrote so; it has no codes for them.
+_DAMAGED_WORDS = ("no such table", "no such column", "no such index", "Could not decode to UTF-8")
+_STEPS = 10_000  # of SQLite's machine between two looks at the clock
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR})
 
 
@@ -33,6 +38,7 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
             f"This Python has SQLite {sqlite3.sqlite_version}, and lycosa needs {needed} or newer: "
             "use another Python, or keep the crawl on PostgreSQL (--store)."
         )
+    _refuse_links(path)
     try:
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
@@ -55,6 +61,17 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     return db
 
 
+def _refuse_links(path: Path) -> None:
+    """SQLite writes into its helper files wherever a link of their name leads."""
+    for end in HELPERS:
+        helper = Path(f"{path.resolve()}{end}")
+        if helper.is_symlink():
+            raise UserError(
+                f"{helper} is a link, and SQLite would write there: somebody else put it in its"
+                " place; look at it, remove it, and try again."
+            )
+
+
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A connection that changes nothing.
 
@@ -72,8 +89,37 @@ def mapped(error: sqlite3.Error) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) or 0
     if code & 0xFF == sqlite3.SQLITE_FULL:
         return DiskFull("The disk is full: make room, then go on with --resume.")
+    if code & 0xFF in _DAMAGE or any(words in str(error) for words in _DAMAGED_WORDS):
+        return damaged(str(error))
     kind = StoreGone if code & 0xFF in _PASSING else StoreError
     return kind(f"The crawl's database failed: {error}.")
+
+
+def damaged(why: str) -> Damaged:
+    """With what to do about it."""
+    return Damaged(
+        f"The crawl's database is damaged ({why}): put back a copy of {DATABASE}, or save what can"
+        f" be read with 'sqlite3 {DATABASE} .recover'; text/ and warc/ are files of their own."
+    )
+
+
+def check_sound(db: sqlite3.Connection, seconds: float) -> None:
+    """Raise Damaged if the file is; looks no longer than so many seconds."""
+    end = engine_now() + seconds
+    db.set_progress_handler(lambda: engine_now() > end, _STEPS)
+    try:
+        found = db.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+            return  # as far as we looked
+        said = mapped(error)
+        raise said if isinstance(said, StoreGone) else damaged(str(error)) from error
+    except UnicodeDecodeError as error:  # of what SQLite says about it
+        raise damaged("its schema can't be read") from error
+    finally:
+        db.set_progress_handler(None, 0)
+    if found is None or found[0] != "ok":
+        raise damaged("SQLite's own check fails" if found is None else " ".join(found[0].split()))
 
 
 Result = TypeVar("Result")

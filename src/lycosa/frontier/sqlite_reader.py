@@ -22,7 +22,14 @@ from lycosa.frontier.readers import (
     summed,
     waits,
 )
-from lycosa.frontier.sqlite_db import check_version, connect, connect_to_read, errors_mapped, mapped
+from lycosa.frontier.sqlite_db import (
+    check_sound,
+    check_version,
+    connect,
+    connect_to_read,
+    errors_mapped,
+    mapped,
+)
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
@@ -47,6 +54,9 @@ class SqliteReader:
 
     def _value(self, query: str, values: Any = ()) -> Any:
         return self.db.execute(SQL[query], values).fetchone()[0]
+
+    def check(self, seconds: float) -> None:
+        check_sound(self.db, seconds)
 
     @errors_mapped
     def settings(self) -> dict[str, Any]:
@@ -88,8 +98,11 @@ class SqliteReader:
         where = f"WHERE {' AND '.join(test for test, _ in used)}" if used else ""
         order = "DESC" if newest else "ASC"
         query = f"SELECT * FROM pages {where} ORDER BY id {order} LIMIT ?"
-        for row in self.db.execute(query, [value for _, value in used] + [limit]):
-            yield page_row(dict(row))
+        try:
+            for row in self.db.execute(query, [value for _, value in used] + [limit]):
+                yield page_row(dict(row))
+        except sqlite3.Error as error:
+            raise mapped(error) from error
 
     @errors_mapped
     def find(self, url: str) -> dict[str, Any]:

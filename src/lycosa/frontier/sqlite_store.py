@@ -21,6 +21,7 @@ from lycosa.frontier import StoreRules, queries
 from lycosa.frontier.sqlite_db import (
     BUSY_MS,
     LOG_BYTES,
+    check_sound,
     check_version,
     connect,
     errors_mapped,
@@ -206,6 +207,10 @@ class SqliteStore:
         """The newest moment the store knows of."""
         value: int = self._one("newest_time")
         return value
+
+    def check(self, seconds: float) -> None:
+        """Raise Damaged if the file is; looks no longer than so many seconds."""
+        check_sound(self.db, seconds)
 
     @errors_mapped
     def load_in_bulk(self) -> None:
