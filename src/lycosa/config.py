@@ -21,6 +21,8 @@ from lycosa.frontier import StoreRules
 from lycosa.options import STORE, Option, TooMuch, options_of, settings
 from lycosa.scope import ScopeRules
 
+_CONFIG_BYTES = 1 << 20
+_EXCLUDE_BYTES = 64 << 20  # some million lines
 _NO_LIMIT = 0  # of the whole numbers below
 SETTINGS_KEY = "settings"  # under which a store keeps CrawlSettings, as JSON text
 
@@ -168,7 +170,7 @@ def collect(
 def _exposed(options: list[Option], flags: Mapping[str, Any]) -> str:
     """What to say of a password on the command line; '' if there is none."""
     for option in options:
-        text = flags.get(option.name, "")
+        text = str(flags.get(option.name, "")).replace(":@", "@")  # an empty one is none
         if option.kind is STORE and redact(text) != text:
             variable = "" if option.flag_only else f"put the URL into {option.variable}, or "
             return (
@@ -201,7 +203,7 @@ def _load(path: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        data = tomllib.loads(_read_text(path, _CONFIG_BYTES))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The file {path} can't be read: {_reason(error)}.") from None
     except (ValueError, RecursionError) as error:
@@ -211,6 +213,15 @@ def _load(path: Path) -> dict[str, object]:
         if key.replace("_", "-") not in known or key == "config":
             raise UserError(f"The file {path} has an unknown key {key!r}{closest(key, known)}")
     return {key.replace("_", "-"): value for key, value in data.items()}
+
+
+def _read_text(path: Path, most: int) -> str:
+    """A file as a whole, which is kept in memory: not any file."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise UserError(f"The file {path} is larger than {most >> 20} MiB: is it the right one?")
+    return data.decode("utf-8")
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
@@ -254,7 +265,7 @@ def read_excludes(path: Path) -> tuple[str, ...]:
     from lycosa.scope import parse_excludes
 
     try:
-        return parse_excludes(path.read_text("utf-8").splitlines())
+        return parse_excludes(_read_text(path, _EXCLUDE_BYTES).splitlines())
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The file {path} can't be read: {_reason(error)}.") from None
     except UserError as error:

@@ -54,6 +54,17 @@ class Failure:
     OURS = frozenset({LOCAL, NAMESERVER})
 
 
+# Everything that may become of a URL beside `http-NNN`, as it is stored, counted and asked for.
+OUTCOMES = frozenset(
+    {
+        *("ok", "redirect", "no-https", "noindex", "not-text", "sitemap", "undecodable"),
+        *("redirect-loop", "too-many-redirects", "bad-redirect", "robots", "robots-unreachable"),
+        *("overloaded", "retry-after-too-long", "poison", "bug"),
+        *(Failure.NXDOMAIN, Failure.DNS, Failure.PRIVATE, Failure.CONNECT, Failure.CONNECT_TIMEOUT),
+        *(Failure.TLS, Failure.FIRST_BYTE, Failure.TIMEOUT, Failure.RESET, Failure.PROTOCOL),
+    }
+)
+
 FOUND = -1  # order of a URL that was met on the way and may not be queued
 
 

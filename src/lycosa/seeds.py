@@ -23,6 +23,7 @@ from lycosa.records import Flag
 from lycosa.urls import canonical, domain_of, registrable, split
 
 _MAX_LINE = 8000  # bytes; longer lines are no seeds
+_BLOCK = 1 << 16  # bytes read at once
 _SHOWN = 80  # characters of a bad line that are shown
 _BARE = int(Flag.BARE | Flag.SEED)
 _URL = int(Flag.SEED)
@@ -158,7 +159,7 @@ def open_seeds(path: str) -> Iterator[Iterator[bytes]]:
         head = file.peek(2)[:2]
         if not head:
             raise UserError(f"{_named(path)} is empty: put one domain or URL on each line.")
-        yield _unpacked(file, path) if head == b"\x1f\x8b" else iter(file)
+        yield _unpacked(file, path) if head == b"\x1f\x8b" else _lines(file)
 
 
 def _named(path: str) -> str:
@@ -181,9 +182,24 @@ def _open(path: str) -> io.BufferedReader:
     raise UserError(f"{_named(path)} {problem}.")
 
 
+def _lines(file: io.BufferedIOBase) -> Iterator[bytes]:
+    """The lines of a file, of each at most a little more than may be read: a file without a line
+    break must not fill the memory."""
+    rest = b""
+    while block := file.read(_BLOCK):
+        lines = block.split(b"\n")
+        if len(rest) <= _MAX_LINE:  # else it is too long already, however it goes on
+            rest += lines[0]
+        lines[0] = rest
+        rest = lines.pop()
+        yield from [line + b"\n" for line in lines]
+    if rest:
+        yield rest
+
+
 def _unpacked(file: io.BufferedReader, path: str) -> Iterator[bytes]:
     try:
         with gzip.open(file) as unpacked:
-            yield from unpacked
+            yield from _lines(unpacked)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise UserError(f"{_named(path)} is damaged gzip: fetch or pack it again.") from None
