@@ -105,6 +105,7 @@ class NodeSettings:
     tls_verify: bool = False
     allow_private: bool = False
     allow_network: tuple[str, ...] = ()  # private networks that may be connected to
+    only_network: tuple[str, ...] = ()  # nothing outside of these is connected to; (): no limit
     ip_delay_exempt: tuple[str, ...] = ()  # networks without a delay per address, beside CDNs
     nameservers: tuple[tuple[str, int], ...] = ()  # (): those of the system
     port_map: dict[int, int] = field(default_factory=dict)  # port of the URL -> connected to
@@ -297,8 +298,8 @@ def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> Crawl
 
 NODE_KEY = "node"  # under which a store keeps what a run was told about its machine
 _NODE_KEPT = (
-    "warc", "tls_verify", "allow_private", "allow_network", "ip_delay_exempt", "nameservers",
-    "port_map", "max_workers",
+    "warc", "tls_verify", "allow_private", "allow_network", "only_network", "ip_delay_exempt",
+    "nameservers", "port_map", "max_workers",
 )  # fmt: skip
 
 
@@ -322,7 +323,7 @@ def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found = json.loads(stored.get(NODE_KEY) or "{}")
         kept = {name: found[name] for name in (*_NODE_KEPT, "engines") if name in found}
-        for name in ("allow_network", "ip_delay_exempt"):
+        for name in ("allow_network", "only_network", "ip_delay_exempt"):
             kept[name] = tuple(kept.get(name, ()))
         kept["nameservers"] = tuple((host, port) for host, port in kept.get("nameservers", ()))
         kept["port_map"] = {int(port): to for port, to in kept.get("port_map", {}).items()}
@@ -374,8 +375,22 @@ def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> No
     if given.get("engines") is None:
         given["engines"] = cores()
     node = NodeSettings(**given)
+    _check_networks(node)
     # An engine without a fetch to make would only hold memory.
     return replace(node, engines=min(node.engines, node.max_workers))
+
+
+def _check_networks(node: NodeSettings) -> None:
+    """A crawl confined to a network that it may not connect to would only fail."""
+    from lycosa.addresses import Allowed
+
+    allowed = Allowed(node.allow_private, node.allow_network)
+    for cidr in node.only_network:
+        if not allowed(cidr.partition("/")[0]):
+            raise UserError(
+                f"--only-network {cidr} is not on the public internet: add --allow-network {cidr}"
+                " to connect to it."
+            )
 
 
 def run_limits(values: Values) -> RunLimits:

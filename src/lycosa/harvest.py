@@ -20,6 +20,7 @@ from lycosa.dedup import content_hash
 from lycosa.frontier import Batch, Purge
 from lycosa.metrics import Stats
 from lycosa.parse import PARSE_BYTES, Parsed, parse
+from lycosa.ports import blocked_port
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated
 from lycosa.scheduler import Held
 from lycosa.scope import NOT_TEXT, Scope
@@ -281,7 +282,11 @@ class Harvest:
         origin, directory = bases(base)
         ident, domain = place_of_origin(origin)
         seeded = held.seeded or ident != held.id
-        if join is None or not self.scope.host_by_shape(host_of(base), depth, seeded):
+        if (
+            join is None
+            or blocked_port(origin) >= 0
+            or not self.scope.host_by_shape(host_of(base), depth, seeded)
+        ):
             return hrefs
         rules = self.scope.rules
         certain = (rules.max_repeats, rules.max_query, NOT_TEXT, xxh3_64_intdigest, fingerprint)

@@ -37,6 +37,8 @@ class Failure:
     NXDOMAIN = "dns-nxdomain"  # the name does not exist
     DNS = "dns"  # servfail, timeout, no address
     PRIVATE = "private-address"  # S1: not globally routable; never connected to
+    OUTSIDE = "outside-network"  # not in a network that --only-network names; never connected to
+    PORT = "blocked-port"  # of a robots.txt that redirects there; never connected to
     CONNECT = "connect"  # refused, unreachable
     CONNECT_TIMEOUT = "connect-timeout"  # connect or TLS handshake not done in time
     TLS = "tls"
@@ -61,7 +63,14 @@ OUTCOMES = frozenset(
         *("redirect-loop", "too-many-redirects", "bad-redirect", "robots", "robots-unreachable"),
         *("overloaded", "retry-after-too-long", "poison", "bug"),
         *(Failure.NXDOMAIN, Failure.DNS, Failure.PRIVATE, Failure.CONNECT, Failure.CONNECT_TIMEOUT),
-        *(Failure.TLS, Failure.FIRST_BYTE, Failure.TIMEOUT, Failure.RESET, Failure.PROTOCOL),
+        *(
+            Failure.OUTSIDE,
+            Failure.TLS,
+            Failure.FIRST_BYTE,
+            Failure.TIMEOUT,
+            Failure.RESET,
+            Failure.PROTOCOL,
+        ),
     }
 )
 

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from lycosa.errors import UserError
+from lycosa.ports import BLOCKED
 from lycosa.records import Flag
 from lycosa.urls import canonical, domain_of, registrable, split
 
@@ -116,7 +117,7 @@ def _read_url(text: str) -> Seed | str:
     url = canonical(text)
     if url is None:
         return "it is not a valid URL, or longer than 2000 characters"
-    return Seed(0, url, domain_of(split(url).host), _URL)
+    return _unblocked(Seed(0, url, domain_of(split(url).host), _URL))
 
 
 def _read_domain(text: str) -> Seed | str:
@@ -138,7 +139,12 @@ def _read_domain(text: str) -> Seed | str:
         return problem
     if port == 80:  # the port says which scheme is meant
         return _read_url("http" + url.removeprefix("https"))
-    return Seed(0, url, domain_of(host), _BARE)
+    return _unblocked(Seed(0, url, domain_of(host), _BARE))
+
+
+def _unblocked(seed: Seed) -> Seed | str:
+    port = split(seed.url).port
+    return f"no web page is asked for at port {port}" if port in BLOCKED else seed
 
 
 def _problem(host: str, text: str) -> str:

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 LAYERS = {
     "words": "__init__ errors records clock called terminal",
     "pure": "addresses options config urls scope seeds robots politeness retry scheduler parse"
-    " sitemaps decode dedup metrics charset htmlguard _links _scan visit",
+    " ports sitemaps decode dedup metrics charset htmlguard _links _scan visit",
     "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
     " sandbox",
     "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
