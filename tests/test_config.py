@@ -364,6 +364,7 @@ NODE = {
     "tls-verify": True,
     "allow-private-addresses": True,
     "allow-network": ["10.0.0.0/8"],
+    "only-network": ["10.0.0.0/8"],
     "ip-delay-exempt": ["192.0.2.0/24"],
     "nameserver": ["192.0.2.1"],
     "port-map": "80=8080",

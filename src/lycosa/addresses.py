@@ -136,17 +136,40 @@ class SharedAddresses:
         return self._look(address)
 
     def _find(self, address: str) -> bool:
-        try:
-            found = ip_address(address)
-        except ValueError:
+        found = plain_address(address)
+        if found is None:
             return False
-        if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-            found = found.ipv4_mapped
         return int(found) in (self._v4 if found.version == 4 else self._v6)
 
 
 # Never meant by "private": the services that clouds keep there hand out credentials.
 _LINK_LOCAL = ("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32", "168.63.129.16/32")
+
+
+def plain_address(address: str) -> IPv4Address | IPv6Address | None:
+    """An address by its number: IPv4 however it is written; None for what is none."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return mapped or found
+
+
+class Inside:
+    """Whether an address lies in one of the networks that a crawl is confined to; no network is
+    named: every address does."""
+
+    def __init__(self, networks: Iterable[str] = ()) -> None:
+        self._networks = [ip_network(cidr, strict=False) for cidr in networks]
+        self._look = lru_cache(maxsize=_CACHED)(self._find)
+
+    def __call__(self, address: str) -> bool:
+        return not self._networks or self._look(address)
+
+    def _find(self, address: str) -> bool:
+        found = plain_address(address)
+        return found is not None and any(found in network for network in self._networks)
 
 
 class Allowed:
@@ -168,12 +191,9 @@ class Allowed:
     def _by_flag(self, address: str) -> bool:
         if not self._private and not self._networks:
             return False
-        try:
-            plain = ip_address(address)
-        except ValueError:
+        plain = plain_address(address)
+        if plain is None:
             return False
-        if isinstance(plain, IPv6Address) and plain.ipv4_mapped is not None:
-            plain = plain.ipv4_mapped
         if any(plain in network for network in self._networks):
             return True
         return self._private and not any(plain in network for network in self._never)

@@ -21,6 +21,8 @@ from lycosa.frontier import StoreRules
 from lycosa.options import STORE, Option, TooMuch, options_of, settings
 from lycosa.scope import ScopeRules
 
+_CONFIG_BYTES = 1 << 20
+_EXCLUDE_BYTES = 64 << 20  # some million lines
 _NO_LIMIT = 0  # of the whole numbers below
 SETTINGS_KEY = "settings"  # under which a store keeps CrawlSettings, as JSON text
 
@@ -103,6 +105,7 @@ class NodeSettings:
     tls_verify: bool = False
     allow_private: bool = False
     allow_network: tuple[str, ...] = ()  # private networks that may be connected to
+    only_network: tuple[str, ...] = ()  # nothing outside of these is connected to; (): no limit
     ip_delay_exempt: tuple[str, ...] = ()  # networks without a delay per address, beside CDNs
     nameservers: tuple[tuple[str, int], ...] = ()  # (): those of the system
     port_map: dict[int, int] = field(default_factory=dict)  # port of the URL -> connected to
@@ -172,7 +175,7 @@ def collect(
 def _exposed(options: list[Option], flags: Mapping[str, Any]) -> str:
     """What to say of a password on the command line; '' if there is none."""
     for option in options:
-        text = flags.get(option.name, "")
+        text = str(flags.get(option.name, "")).replace(":@", "@")  # an empty one is none
         if option.kind is STORE and redact(text) != text:
             variable = "" if option.flag_only else f"put the URL into {option.variable}, or "
             return (
@@ -205,7 +208,7 @@ def _load(path: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        data = tomllib.loads(_read_text(path, _CONFIG_BYTES))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The file {path} can't be read: {_reason(error)}.") from None
     except (ValueError, RecursionError) as error:
@@ -215,6 +218,15 @@ def _load(path: Path) -> dict[str, object]:
         if key.replace("_", "-") not in known or key == "config":
             raise UserError(f"The file {path} has an unknown key {key!r}{closest(key, known)}")
     return {key.replace("_", "-"): value for key, value in data.items()}
+
+
+def _read_text(path: Path, most: int) -> str:
+    """A file as a whole, which is kept in memory: not any file."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise UserError(f"The file {path} is larger than {most >> 20} MiB: is it the right one?")
+    return data.decode("utf-8")
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
@@ -258,7 +270,7 @@ def read_excludes(path: Path) -> tuple[str, ...]:
     from lycosa.scope import parse_excludes
 
     try:
-        return parse_excludes(path.read_text("utf-8").splitlines())
+        return parse_excludes(_read_text(path, _EXCLUDE_BYTES).splitlines())
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The file {path} can't be read: {_reason(error)}.") from None
     except UserError as error:
@@ -290,8 +302,8 @@ def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> Crawl
 
 NODE_KEY = "node"  # under which a store keeps what a run was told about its machine
 _NODE_KEPT = (
-    "warc", "tls_verify", "allow_private", "allow_network", "ip_delay_exempt", "nameservers",
-    "port_map", "max_workers",
+    "warc", "tls_verify", "allow_private", "allow_network", "only_network", "ip_delay_exempt",
+    "nameservers", "port_map", "max_workers",
 )  # fmt: skip
 
 
@@ -315,7 +327,7 @@ def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found = json.loads(stored.get(NODE_KEY) or "{}")
         kept = {name: found[name] for name in (*_NODE_KEPT, "engines") if name in found}
-        for name in ("allow_network", "ip_delay_exempt"):
+        for name in ("allow_network", "only_network", "ip_delay_exempt"):
             kept[name] = tuple(kept.get(name, ()))
         kept["nameservers"] = tuple((host, port) for host, port in kept.get("nameservers", ()))
         kept["port_map"] = {int(port): to for port, to in kept.get("port_map", {}).items()}
@@ -367,8 +379,22 @@ def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> No
     if given.get("engines") is None:
         given["engines"] = cores()
     node = NodeSettings(**given)
+    _check_networks(node)
     # An engine without a fetch to make would only hold memory.
     return replace(node, engines=min(node.engines, node.max_workers))
+
+
+def _check_networks(node: NodeSettings) -> None:
+    """A crawl confined to a network that it may not connect to would only fail."""
+    from lycosa.addresses import Allowed
+
+    allowed = Allowed(node.allow_private, node.allow_network)
+    for cidr in node.only_network:
+        if not allowed(cidr.partition("/")[0]):
+            raise UserError(
+                f"--only-network {cidr} is not on the public internet: add --allow-network {cidr}"
+                " to connect to it."
+            )
 
 
 def run_limits(values: Values) -> RunLimits:

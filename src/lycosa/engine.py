@@ -68,7 +68,6 @@ MAX_UNREAD = 1 << 16  # bytes of reports kept for a supervisor that does not rea
 STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
 SHORTAGE_FACTOR = 0.9  # concurrency after the machine ran out of open files
 
-
 log = get_logger("engine")
 
 
@@ -142,6 +141,7 @@ class Engine:
                 trust=as_path(self.root / TRUST) if node["tls_verify"] else "",
                 allow_private=node["allow_private"],
                 allow_networks=tuple(node["allow_networks"]),
+                only_networks=tuple(node["only_networks"]),
                 port_map={int(key): value for key, value in node["port_map"].items()},
             ),
             FetchLimits(body=self.crawl.max_body),

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from lycosa import curl
-from lycosa.addresses import Allowed
+from lycosa.addresses import Allowed, Inside
 from lycosa.decode import ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver
 from lycosa.multis import Multis
 from lycosa.poller import Poller
+from lycosa.ports import BLOCKED
 from lycosa.records import Failure, Request, Response, Truncated
 from lycosa.transfer import NEVER, FetchLimits, Outcome, Transfer
 from lycosa.trust import ANY
@@ -43,6 +44,7 @@ class FetchSettings:
     trust: str = ""  # a folder that `trust` laid out; '': certificates are not checked
     allow_private: bool = False
     allow_networks: tuple[str, ...] = ()  # private networks that may be connected to all the same
+    only_networks: tuple[str, ...] = ()  # nothing else is connected to; (): no such limit
     port_map: dict[int, int] = field(default_factory=dict)  # port in the URL -> connected to
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.1"
     accept_language: str = "en,*;q=0.5"
@@ -79,6 +81,7 @@ class Fetcher:
         self._resolver = resolver
         self._settings = settings
         self._allowed = Allowed(settings.allow_private, settings.allow_networks)
+        self._inside = Inside(settings.only_networks)
         self._capacity = capacity
         self._flights: dict[int, Transfer] = {}  # by id of the request
         self._idle: list[Transfer] = []
@@ -115,6 +118,9 @@ class Fetcher:
         self._flights[id(request)] = transfer
         if transfer.ends <= now:
             self._finish(transfer, (Failure.TIMEOUT, Truncated.NO))
+            return
+        if request.port in BLOCKED:
+            self._finish(transfer, (Failure.PORT, Truncated.NO))
             return
         answer = self._resolver.cached(request.host)
         if answer is not None:
@@ -191,6 +197,9 @@ class Fetcher:
             return
         # One private address among public ones is reason enough: names that change their
         # address from one question to the next are how inner networks are attacked.
+        if not all(map(self._inside, answer.addresses)):
+            self._finish(transfer, (Failure.OUTSIDE, Truncated.NO))
+            return
         if not all(map(self._allowed, answer.addresses)):
             self._finish(transfer, (Failure.PRIVATE, Truncated.NO))
             return

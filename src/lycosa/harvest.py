@@ -21,6 +21,7 @@ from lycosa.frontier import Batch, Purge
 from lycosa.media import OTHER, kind_of
 from lycosa.metrics import Stats
 from lycosa.parse import PARSE_BYTES, Parsed, parse
+from lycosa.ports import blocked_port
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.scheduler import Held
 from lycosa.scope import NOT_TEXT, Scope
@@ -296,7 +297,11 @@ class Harvest:
         origin, directory = bases(base)
         ident, domain = place_of_origin(origin)
         seeded = held.seeded or ident != held.id
-        if join is None or not self.scope.host_by_shape(host_of(base), depth, seeded):
+        if (
+            join is None
+            or blocked_port(origin) >= 0
+            or not self.scope.host_by_shape(host_of(base), depth, seeded)
+        ):
             return hrefs
         rules = self.scope.rules
         certain = (rules.max_repeats, rules.max_query, NOT_TEXT, xxh3_64_intdigest, fingerprint)

@@ -278,6 +278,9 @@ OPTIONS: tuple[Option, ...] = (
            " addresses; only for tests on your own network"),
     Option("allow-network", NETWORK, (), "also connect to this private network", "CIDR",
            repeat=True, shown_default="none"),
+    Option("only-network", NETWORK, (), "connect to nothing outside of this network; the rest is"
+           " recorded as outside-network. For rehearsals", "CIDR", repeat=True,
+           shown_default="no limit"),
     Option("ip-delay-exempt", NETWORK, (), "no delay per address in this network, beside those of"
            " large CDNs", "CIDR", repeat=True, shown_default="none"),
     Option("nameserver", NAMESERVER, (), "ask this name server", "HOST:PORT", repeat=True,

@@ -43,6 +43,8 @@ class Failure:
     NXDOMAIN = "dns-nxdomain"  # the name does not exist
     DNS = "dns"  # servfail, timeout, no address
     PRIVATE = "private-address"  # S1: not globally routable; never connected to
+    OUTSIDE = "outside-network"  # not in a network that --only-network names; never connected to
+    PORT = "blocked-port"  # of a robots.txt that redirects there; never connected to
     CONNECT = "connect"  # refused, unreachable
     CONNECT_TIMEOUT = "connect-timeout"  # connect or TLS handshake not done in time
     TLS = "tls"
@@ -59,6 +61,24 @@ class Failure:
     # Nobody's but ours: they cost a URL nothing but time.
     OURS = frozenset({LOCAL, NAMESERVER})
 
+
+# Everything that may become of a URL beside `http-NNN`, as it is stored, counted and asked for.
+OUTCOMES = frozenset(
+    {
+        *("ok", "redirect", "no-https", "noindex", "not-text", "sitemap", "undecodable"),
+        *("redirect-loop", "too-many-redirects", "bad-redirect", "robots", "robots-unreachable"),
+        *("overloaded", "retry-after-too-long", "poison", "bug"),
+        *(Failure.NXDOMAIN, Failure.DNS, Failure.PRIVATE, Failure.CONNECT, Failure.CONNECT_TIMEOUT),
+        *(
+            Failure.OUTSIDE,
+            Failure.TLS,
+            Failure.FIRST_BYTE,
+            Failure.TIMEOUT,
+            Failure.RESET,
+            Failure.PROTOCOL,
+        ),
+    }
+)
 
 FOUND = -1  # order of a URL that was met on the way and may not be queued
 

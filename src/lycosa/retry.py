@@ -10,6 +10,7 @@ from lycosa.politeness import WAITS
 from lycosa.records import Failure
 
 RETRIED = frozenset({Failure.FIRST_BYTE, Failure.TIMEOUT, Failure.RESET})
+NEVER = frozenset({Failure.PRIVATE, Failure.OUTSIDE})  # not our wish to connect: no second try
 NXDOMAIN_TRIES = 1  # retries of a name that does not exist
 DEAD_FOR = 86_400.0  # seconds in which the URLs of an origin that was given up fail at once
 POISON = 2  # engines that died while parsing one page
@@ -30,7 +31,7 @@ NO_HTTPS = frozenset(
 
 def origin_wait(failures: int, failure: str, delay: float) -> float | None:
     """Seconds to wait after an origin's `failures`-th failure in a row (from 0); None: give up."""
-    if failure == Failure.PRIVATE:
+    if failure in NEVER:
         return None
     tries = NXDOMAIN_TRIES if failure == Failure.NXDOMAIN else len(WAITS)
     return delay * WAITS[failures] if failures < tries else None
@@ -47,5 +48,5 @@ def url_wait(attempts: int, failure: str, delay: float) -> float | None:
 
 def origin_outcome(failure: str) -> str:
     """What the URLs of an origin that was given up are recorded as."""
-    named = failure in Failure.HOST or failure == Failure.PRIVATE
+    named = failure in Failure.HOST or failure in NEVER
     return failure if named else "robots-unreachable"

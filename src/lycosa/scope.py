@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from lycosa.errors import UserError
+from lycosa.ports import blocked_port
 from lycosa.urls import canonical, split
 
 # Every answer of `Scope.refuses` but ''.
@@ -24,6 +25,7 @@ REASONS = (
     "repeated-segments",
     "query-length",
     "file-type",
+    "blocked-port",
 )
 
 # Endings that never hold a page of text. Kept: xml, rss, txt, csv, json and all that scripts use.
@@ -117,6 +119,9 @@ class Scope:
         """Why a URL of this length, these segments and this ending is not wanted, '' if it is."""
         rules = self.rules
         start = url.find("/", 8)
+        # Before the path, a digit ends a port or an IPv4 address: a look at it is cheap.
+        if url[start - 1] <= "9" and blocked_port(url[:start]) >= 0:
+            return "blocked-port"
         end = url.find("?", start)
         if end < 0:
             end = len(url)

@@ -19,10 +19,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from lycosa.errors import UserError
+from lycosa.ports import BLOCKED
 from lycosa.records import Flag, Url
 from lycosa.urls import canonical, domain_of, registrable, split
 
 _MAX_LINE = 8000  # bytes; longer lines are no seeds
+_BLOCK = 1 << 16  # bytes read at once
 _SHOWN = 80  # characters of a bad line that are shown
 _BARE = int(Flag.BARE | Flag.SEED)
 _URL = int(Flag.SEED)
@@ -115,7 +117,7 @@ def _read_url(text: str) -> Seed | str:
     url = canonical(text)
     if url is None:
         return "it is not a valid URL, or longer than 2000 characters"
-    return Seed(0, url, domain_of(split(url).host), _URL)
+    return _unblocked(Seed(0, url, domain_of(split(url).host), _URL))
 
 
 def _read_domain(text: str) -> Seed | str:
@@ -137,7 +139,12 @@ def _read_domain(text: str) -> Seed | str:
         return problem
     if port == 80:  # the port says which scheme is meant
         return _read_url("http" + url.removeprefix("https"))
-    return Seed(0, url, domain_of(host), _BARE)
+    return _unblocked(Seed(0, url, domain_of(host), _BARE))
+
+
+def _unblocked(seed: Seed) -> Seed | str:
+    port = split(seed.url).port
+    return f"no web page is asked for at port {port}" if port in BLOCKED else seed
 
 
 def _problem(host: str, text: str) -> str:
@@ -158,7 +165,7 @@ def open_seeds(path: str) -> Iterator[Iterator[bytes]]:
         head = file.peek(2)[:2]
         if not head:
             raise UserError(f"{_named(path)} is empty: put one domain or URL on each line.")
-        yield _unpacked(file, path) if head == b"\x1f\x8b" else iter(file)
+        yield _unpacked(file, path) if head == b"\x1f\x8b" else _lines(file)
 
 
 def _named(path: str) -> str:
@@ -181,9 +188,24 @@ def _open(path: str) -> io.BufferedReader:
     raise UserError(f"{_named(path)} {problem}.")
 
 
+def _lines(file: io.BufferedIOBase) -> Iterator[bytes]:
+    """The lines of a file, of each at most a little more than may be read: a file without a line
+    break must not fill the memory."""
+    rest = b""
+    while block := file.read(_BLOCK):
+        lines = block.split(b"\n")
+        if len(rest) <= _MAX_LINE:  # else it is too long already, however it goes on
+            rest += lines[0]
+        lines[0] = rest
+        rest = lines.pop()
+        yield from [line + b"\n" for line in lines]
+    if rest:
+        yield rest
+
+
 def _unpacked(file: io.BufferedReader, path: str) -> Iterator[bytes]:
     try:
         with gzip.open(file) as unpacked:
-            yield from unpacked
+            yield from _lines(unpacked)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise UserError(f"{_named(path)} is damaged gzip: fetch or pack it again.") from None

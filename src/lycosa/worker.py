@@ -79,6 +79,7 @@ def machine_settings(node: NodeSettings) -> dict[str, Any]:
         "port_map": {str(port): to for port, to in node.port_map.items()},
         "allow_private": node.allow_private,
         "allow_networks": node.allow_network,
+        "only_networks": node.only_network,
         "ip_delay_exempt": node.ip_delay_exempt,
         "tls_verify": node.tls_verify,
         "warc": node.warc,

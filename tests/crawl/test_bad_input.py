@@ -15,7 +15,7 @@ from harness import EMAIL, lycosa
 @pytest.fixture
 def seeds(tmp_path: Path) -> Path:
     path = tmp_path / "seeds.txt"
-    path.write_text("127.0.0.1:9\n")
+    path.write_text("127.0.0.1:9999\n")
     return path
 
 

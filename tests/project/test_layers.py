@@ -14,7 +14,7 @@ LAYERS = {
     "words": "__init__ errors records clock called terminal",
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
     " scheduler parse sitemaps decode dedup metrics charset encoding media htmlguard _links _scan"
-    " visit errands robots_reply",
+    " visit ports errands robots_reply",
     "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
     " sandbox ownfiles",
     "engine": "datadir dbfile original mark patience opening seeding harvest core exchange engine"

@@ -79,6 +79,7 @@ def _node(values: Values, root: Path, nameserver: str, port_map: str) -> NodeSet
         max_workers=200,
         engines=min(2, cores()),
         allow_private=True,
+        only_network=("127.0.0.0/8",),
         nameservers=(parse_nameserver(nameserver),),
         port_map=parse_port_map(port_map),
         log_level=values["log-level"],

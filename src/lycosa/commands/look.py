@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.clock import wall_now
+from lycosa.commands.names import check_outcome, known_domain
 from lycosa.config import Values, redact
 from lycosa.datadir import in_use
 from lycosa.errors import UserError
@@ -167,8 +168,9 @@ def pages(values: Values, _: list[str]) -> int:
     """List pages; with --json one object a line."""
     since = values["since"]
     with opened(values) as reader:
+        check_outcome(reader, values["outcome"])
         rows = reader.pages(
-            domain=values["domain"],
+            domain=known_domain(reader, values["domain"]),
             status=values["status"],
             outcome=values["outcome"],
             since_ms=wall_now() - round(since * 1000) if since else 0,
@@ -229,7 +231,9 @@ def page_line(row: PageRow) -> str:
 def page_json(row: PageRow) -> dict[str, Any]:
     """A page row without what only lycosa needs."""
     values = {key: value for key, value in asdict(row).items() if key not in _INTERNAL}
-    return {**values, "fetched_at": utc(row.fetched_ms)}
+    # In hexadecimal, as in the text: many readers of JSON round numbers beyond 2^53.
+    content = f"{row.content_hash & 2**64 - 1:016x}" if row.content_hash else ""
+    return {**values, "content_hash": content, "fetched_at": utc(row.fetched_ms)}
 
 
 def show(values: Values, words: list[str]) -> int:

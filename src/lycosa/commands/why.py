@@ -35,6 +35,7 @@ _MEANING = {
     "overloaded": "the site said again and again that it is overloaded",
     "dns-nxdomain": "its host name does not exist",
     "dns": "its host name could not be looked up",
+    "outside-network": "its host has an address outside of the networks in --only-network",
     "private-address": "its host has an address that is not on the public internet",
 }
 

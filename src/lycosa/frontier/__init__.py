@@ -330,6 +330,12 @@ class Reader(Protocol):
 
     def find(self, url: str) -> dict[str, Any]: ...
 
+    def domains_among(self, names: Iterable[str]) -> list[str]:
+        """Those of these domains that the crawl knows."""
+
+    def some_domains(self, limit: int) -> list[str]:
+        """Any of the domains that the crawl knows."""
+
     def settings(self) -> dict[str, Any]: ...
 
     def exclusions(self) -> tuple[int, list[str]]: ...

@@ -4,7 +4,7 @@ and the exclusions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import psycopg
@@ -14,7 +14,7 @@ from lycosa.called import called
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
 from lycosa.frontier import Place, queries
-from lycosa.frontier.postgres_db import check_version, connect, mapped, parsed, place
+from lycosa.frontier.postgres_db import check_version, connect, int8s, mapped, parsed, place
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
@@ -132,6 +132,13 @@ class PostgresReader:
             "queue": self._queue_row(ident, fp),
             "settings": self.settings(),
         }
+
+    def domains_among(self, names: Iterable[str]) -> list[str]:
+        ids = int8s(sorted({domain_id(name) for name in names}))
+        return [row["name"] for row in self._rows("domains_among", ids=ids)]
+
+    def some_domains(self, limit: int) -> list[str]:
+        return [row["name"] for row in self._rows("some_domains", limit=limit)]
 
     def _queue_row(self, ident: int, fp: int) -> dict[str, Any] | None:
         for row in self._rows("queue_row", id=ident, fp=fp):

@@ -5,7 +5,7 @@ the stop request and the exclusions.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from lycosa.frontier.sqlite_db import (
     errors_mapped,
     mapped,
 )
+from lycosa.frontier.sqlite_store import json_ids
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
@@ -130,6 +131,15 @@ class SqliteReader:
         facts["queue"] = self._queue_row(ident, fp)
         facts["settings"] = self.settings()
         return facts
+
+    @errors_mapped
+    def domains_among(self, names: Iterable[str]) -> list[str]:
+        ids = json_ids([domain_id(name) for name in names])
+        return [row["name"] for row in self._rows("domains_among", (ids,))]
+
+    @errors_mapped
+    def some_domains(self, limit: int) -> list[str]:
+        return [row["name"] for row in self._rows("some_domains", (limit,))]
 
     def _queue_row(self, ident: int, fp: int) -> dict[str, Any] | None:
         for (order,) in self._rows("seen_order", (ident, fp)):

@@ -162,7 +162,7 @@ def _serve(options: argparse.Namespace) -> int:
         print(f"{len(web.seeds())} domains. Crawl them with:")
         print(f"  {called('crawl', seeds)} --email you@example.org --delay {web.spec.delay:g} \\")
         print(f"    --port-map {web.port_map} --nameserver {web.nameserver} \\")
-        print("    --allow-private-addresses")
+        print("    --allow-private-addresses --only-network 127.0.0.0/8")
         print("Ctrl-C ends it.", flush=True)
         stop.wait()
     return 0

@@ -13,6 +13,12 @@ SELECT host, directory, node FROM crawlers WHERE id = %(owner)s;
 SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
 FROM domains WHERE id = %(id)s;
 
+-- domains_among: which of these domains are known
+SELECT name FROM domains WHERE id = ANY (%(ids)s) ORDER BY name;
+
+-- some_domains: some of the domains that are known
+SELECT name FROM domains LIMIT %(limit)s;
+
 -- held_count: how many domains are held
 SELECT count(*) FROM domains WHERE lease_owner > 0;
 

@@ -10,6 +10,12 @@ FROM crawlers ORDER BY id;
 SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
 FROM domains WHERE id = ?;
 
+-- domains_among: which of these domains are known
+SELECT name FROM domains WHERE id IN (SELECT value FROM json_each(?)) ORDER BY name;
+
+-- some_domains: some of the domains that are known
+SELECT name FROM domains LIMIT ?;
+
 -- held_count: how many domains are held
 SELECT count(*) FROM domains WHERE lease_owner > 0 AND lease_owner >= 0;
 

@@ -1,0 +1,76 @@
+"""Names that a user typed: whether the crawl knows them, and which ones are near if it does not.
+
+A misspelt name must not look like an empty answer. A crawl has millions of domains, so near ones
+are not searched for: the names that one slip of the keyboard makes are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from lycosa.errors import UserError
+from lycosa.records import OUTCOMES
+
+if TYPE_CHECKING:
+    from lycosa.frontier import Reader
+
+_SAMPLE = 5000  # domains of a small crawl are all looked at
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."
+_http_outcome = re.compile(r"http-[1-9][0-9]{2}").fullmatch
+
+
+def check_outcome(reader: Reader, name: str) -> None:
+    """Raises UserError for a word that is no outcome."""
+    if not name or name in OUTCOMES or _http_outcome(name):
+        return
+    found = reader.status()["outcomes"]
+    if name not in found:
+        near = get_close_matches(name, sorted({*OUTCOMES, *found}), 3, 0.5)
+        raise UserError(f"There is no outcome '{name}'{_suggestion(near or list(found)[:5])}")
+
+
+def known_domain(reader: Reader, text: str) -> str:
+    """The domain that was asked for ('' stays); raises UserError for one the crawl never met."""
+    from lycosa.urls import domain_of
+
+    if not text:
+        return ""
+    name = domain_of(_host(text))
+    if not reader.domains_among([name]):
+        near = reader.domains_among(slips(name)) or get_close_matches(
+            name, reader.some_domains(_SAMPLE), 3, 0.6
+        )
+        raise UserError(f"The crawl knows no domain '{name}'{_suggestion(near[:3])}")
+    return name
+
+
+def _host(text: str) -> str:
+    """A host as URLs have it, from whatever a person calls it."""
+    from lycosa.urls import canonical, host_of
+
+    text = f"[{text}]" if text.count(":") > 1 and "/" not in text and text[0] != "[" else text
+    url = canonical(text if "://" in text else f"https://{text}/")
+    if url is None:
+        raise UserError(f"'{text}' is no domain: write it as example.org.")
+    return host_of(url)
+
+
+def slips(name: str) -> Iterable[str]:
+    """Every name that one slip away from this one: a letter wrong, missing, added or swapped."""
+    cuts = [(name[:at], name[at:]) for at in range(len(name) + 1)]
+    found = {a + b[1:] for a, b in cuts if b}
+    found |= {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}
+    found |= {a + c + b[1:] for a, b in cuts if b for c in _LETTERS}
+    found |= {a + c + b for a, b in cuts for c in _LETTERS}
+    return sorted(found - {name, ""})
+
+
+def _suggestion(near: list[str]) -> str:
+    """How the sentence ends."""
+    if not near:
+        return "."
+    *first, last = near
+    return f"; did you mean {', '.join(first)}{' or ' if first else ''}{last}?"

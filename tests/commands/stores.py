@@ -1,0 +1,115 @@
+"""Stopped crawls on every store, made by the store's own verbs, for commands to look at."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lycosa.clock import wall_now
+from lycosa.config import CrawlSettings
+from lycosa.frontier import Batch, Frontier, Link, Release
+from lycosa.frontier.postgres import PostgresFrontier
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.opening import create
+from lycosa.records import Origin, PageRow
+from lycosa.urls import domain_id, domain_of, fingerprint, split
+
+
+def link(url: str, depth: int = 0, flags: int = 0) -> Link:
+    domain = domain_of(split(url).host)
+    return (domain_id(domain), fingerprint(url), url, depth, domain, flags)
+
+
+@dataclass
+class Stored:
+    """A crawl that nobody works on."""
+
+    root: Path
+    store: str  # '' for SQLite
+    settings: CrawlSettings
+
+    @property
+    def flags(self) -> list[str]:
+        return ["--data-dir", str(self.root), *(["--store", self.store] if self.store else [])]
+
+    def open(self) -> Frontier:
+        rules = self.settings.store_rules()
+        if self.store:
+            return PostgresFrontier(self.store, rules)
+        return SqliteFrontier(self.root / "crawl.sqlite", rules, wall_now)
+
+    def run(self, *words: str, code: int = 0, text: str | None = None) -> str:
+        """What a command prints on both streams."""
+        done = subprocess.run(
+            [sys.executable, "-m", "lycosa", *words, *self.flags],
+            capture_output=True, text=True, timeout=100, input=text or "",
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        if code == 2:
+            assert done.stdout == "" and done.stderr.count("\n") == 1
+        return done.stdout + done.stderr
+
+    def rows(self, query: str) -> list[tuple[object, ...]]:
+        frontier = self.open()
+        try:
+            return [tuple(row) for row in frontier.db.execute(query).fetchall()]  # type: ignore[attr-defined]
+        finally:
+            frontier.close()
+
+    def queued(self) -> set[object]:
+        return {url for (url,) in self.rows("SELECT url FROM queue")}
+
+    def seen(self) -> int:
+        return len(self.rows("SELECT 1 FROM seen"))
+
+
+def make(root: Path, store: str, urls: Iterable[str], **settings: object) -> Stored:
+    """A stopped crawl in which these URLs are queued."""
+    root.mkdir(parents=True, exist_ok=True)
+    crawl = CrawlSettings(email="t@example.org", **settings)  # type: ignore[arg-type]
+    made = Stored(root, store, crawl)
+    if store:
+        frontier = PostgresFrontier(store, crawl.store_rules(), create=True)
+        stored = {"settings": json.dumps(crawl.to_json()), "rules_version": 1}
+        assert frontier.begin("0" * 32, stored)
+        frontier.put_exclusions(crawl.exclude)
+    else:
+        create(root / "crawl.sqlite", crawl)
+        frontier = made.open()  # type: ignore[assignment]
+    frontier.add([link(url) for url in urls])
+    frontier.close()
+    return made
+
+
+def visit(made: Stored, outcomes: dict[str, str], origins: Iterable[Origin] = ()) -> None:
+    """An engine that records these URLs with these outcomes, and leaves."""
+    frontier = made.open()
+    owner = frontier.register("host", 1)
+    batch = Batch(number=1)
+    for lease in frontier.lease(owner, 1000):
+        for url in lease.urls:
+            if url.url in outcomes:
+                outcome = outcomes[url.url]
+                status = 200 if outcome == "ok" else 0
+                batch.pages.append(
+                    PageRow(
+                        lease.domain_id,
+                        url.fp,
+                        url.url,
+                        url.order,
+                        url.depth,
+                        wall_now(),
+                        status,
+                        outcome,
+                        content_hash=-2 if outcome == "ok" else 0,
+                    )
+                )
+        batch.origins += [(lease.domain_id, each) for each in origins]
+        batch.released.append(Release(lease.domain_id, 0, queued=len(lease.urls)))
+    frontier.commit(owner, batch)
+    frontier.retire(owner)
+    frontier.close()
