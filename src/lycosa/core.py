@@ -15,7 +15,7 @@ from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
-from lycosa.records import Failure, Request, Response
+from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
 from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
@@ -198,6 +198,8 @@ class Core:
 
     def answer(self, response: Response, now: float) -> list[Request]:
         """A response arrived: the requests to send next."""
+        if response.request.kind == Kind.ROBOTS:
+            self._archive(response)
         if not response.request.shared:
             return self._resume(response, now)
         usable = not response.failure and response.status < 500
@@ -207,6 +209,13 @@ class Core:
         for each in self._shared.answered(response, ttl):
             requests += self._resume(each, now)
         return requests
+
+    def _archive(self, response: Response) -> None:
+        """A robots.txt has no row in `pages`, but belongs to what was asked and answered."""
+        records = self.harvest.records(response, self.ms(response.ended))
+        if records:
+            self.batch.records.append(records)
+            self._bytes += sum(map(len, records))
 
     def _resume(self, response: Response, now: float) -> list[Request]:
         visit = response.request.token

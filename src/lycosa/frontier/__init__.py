@@ -69,6 +69,7 @@ class Batch:
     purges: list[Purge] = field(default_factory=list)
     dropped: list[tuple[int, QueuedUrl, str]] = field(default_factory=list)  # refused, by reason
     released: list[Release] = field(default_factory=list)
+    records: list[tuple[bytes, ...]] = field(default_factory=list)  # for the WARC, of no page
     segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
     stats: dict[str, Any] = field(default_factory=dict)
 
@@ -83,6 +84,7 @@ class Batch:
             or self.purges
             or self.dropped
             or self.released
+            or self.records
         )
 
 
