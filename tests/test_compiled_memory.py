@@ -93,7 +93,7 @@ while time.monotonic() < end:
     runs += 1
     boxes.append(inbox.Inbox(Receiver(), quota))
     for box in boxes:
-        data = chance.randbytes(chance.choice([1, 100, 3000, 70_000]))
+        data = chance.randbytes(chance.choice([0, 1, 100, 3000, 70_000]))
         chance.choice([on_header, on_body])(data, 1, len(data), id(box))
         on_connected(id(box), b"127.0.0.1", b"", 1, 2)
         box.head(), box.body(), box.heard, box.size, box.cut, box.refused
@@ -107,6 +107,45 @@ del box
 assert quota.used == 0
 print("runs", runs)
 """
+
+
+EMPTY = r"""
+import ctypes, sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("lycosa._inbox", sys.argv[1])
+inbox = module_from_spec(spec_from_loader("lycosa._inbox", loader))
+loader.exec_module(inbox)
+kind = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
+    ctypes.c_void_p)
+on_header, on_body = kind(inbox.ON_HEADER), kind(inbox.ON_BODY)
+class Receiver:
+    def on_body(self, first): return 5
+for data in (b"", None):
+    box = inbox.Inbox(Receiver(), inbox.Quota(100))
+    assert box.head() == box.body() == b""
+    on_header(data, 1, 0, id(box))
+    on_body(data, 1, 0, id(box))
+    assert on_body(b"12345", 1, 5, id(box)) == 5
+    on_body(b"6", 1, 1, id(box))
+    on_header(data, 0, 1, id(box))
+    assert (box.head(), box.body(), box.cut) == (b"", b"12345", True)
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed")
+def test_pieces_of_nothing_are_no_memory(tmp_path: Path) -> None:
+    """memcpy(NULL, ..., 0) is undefined: a compiler may take it as a promise."""
+    built = tmp_path / "_inbox.so"
+    subprocess.run(
+        ["gcc", "-g", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC",
+         f"-I{sysconfig.get_paths()['include']}", SOURCES / "_inbox.c", "-o", built],
+        check=True,
+    )  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", EMPTY, built], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 @pytest.mark.slow

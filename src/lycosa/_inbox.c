@@ -25,6 +25,8 @@ static int
 extend(Bytes *bytes, const char *data, size_t size, size_t first)
 {
     size_t needed = bytes->size + size;
+    if (size == 0)
+        return 1; /* there may be no memory yet, and memcpy must not be given none */
     if (needed > bytes->room) {
         size_t room = bytes->room ? bytes->room : first;
         while (room < needed)

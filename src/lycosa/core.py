@@ -15,7 +15,7 @@ from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
-from lycosa.records import Request, Response
+from lycosa.records import Kind, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
 from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
@@ -191,6 +191,8 @@ class Core:
 
     def answer(self, response: Response, now: float) -> list[Request]:
         """A response arrived: the requests to send next."""
+        if response.request.kind == Kind.ROBOTS:
+            self._archive(response)
         visit = response.request.token
         assert isinstance(visit, Visit)
         response.request.token = None  # or the visit holds itself through its page, until the GC
@@ -199,6 +201,13 @@ class Core:
             self._finish(visit, now)
             return []
         return [request]
+
+    def _archive(self, response: Response) -> None:
+        """A robots.txt has no row in `pages`, but belongs to what was asked and answered."""
+        records = self.harvest.records(response, self.ms(response.ended))
+        if records:
+            self.batch.records.append(records)
+            self._bytes += sum(map(len, records))
 
     def _continue(self, visit: Visit, response: Response) -> Request | None:
         """What a visit does next. A fault of ours costs one URL, not the engine (S3)."""

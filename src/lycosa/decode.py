@@ -20,6 +20,8 @@ from isal import isal_zlib
 from lycosa.clock import cpu_now
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+# For bodies that are archived as they come: readers of WARC files undo gzip, and little else.
+ACCEPT_ARCHIVED = "gzip"
 
 MAX_LAYERS = 3  # encodings on top of each other; more is an attack or a broken server
 MAX_MEMBERS = 1_000  # gzip members in one body: each costs a copy of what follows in its chunk

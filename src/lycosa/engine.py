@@ -33,6 +33,7 @@ from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
 from lycosa.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.datadir import TRUST
+from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import (
     EXIT_ORPHAN,
@@ -143,6 +144,7 @@ class Engine:
                 allow_networks=tuple(node["allow_networks"]),
                 only_networks=tuple(node["only_networks"]),
                 port_map={int(key): value for key, value in node["port_map"].items()},
+                accept_encoding=ACCEPT_ARCHIVED if node["warc"] else ACCEPT_ENCODING,
             ),
             FetchLimits(body=self.crawl.max_body),
             capacity=self.workers,

@@ -129,7 +129,7 @@ class Exchanger:
         if not batch.number:
             batch.pages, exchange.skipped = self._unsettled(batch.pages)
             _uncount(batch.stats, exchange.skipped)
-            self._write(batch.pages)
+            self._write(batch)
             batch.segments = [
                 (state.kind, state.id, state.length, state.closed)
                 for state in self._sync_all(closing)
@@ -169,11 +169,13 @@ class Exchanger:
             done.add(key)
         return kept, skipped
 
-    def _write(self, pages: list[PageRow]) -> None:
+    def _write(self, batch: Batch) -> None:
         if self._text is not None:
-            self._write_text([page for page in pages if page.text_row])
+            self._write_text([page for page in batch.pages if page.text_row])
         if self._warc is not None:
-            for page in pages:
+            for record in batch.records:
+                self._warc.append(*record)
+            for page in batch.pages:
                 if page.warc:
                     page.warc_segment, page.warc_offset = self._warc.append(*page.warc)
 

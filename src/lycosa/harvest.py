@@ -175,9 +175,15 @@ class Harvest:
         batch.pages.append(row)
 
     def _keep_warc(self, row: PageRow, response: Response) -> None:
-        if self.rules.keep_warc:
-            head = self._request_head(response.request)
-            row.warc = response_records(response, head, row.fetched_ms, self._ids)
+        row.warc = self.records(response, row.fetched_ms)
+
+    def records(self, response: Response, fetched_ms: int) -> tuple[bytes, ...]:
+        """The WARC records of a response, if they are wanted: for pages, and for robots.txt."""
+        if not self.rules.keep_warc:
+            return ()
+        return response_records(
+            response, self._request_head(response.request), fetched_ms, self._ids
+        )
 
     def _content(
         self,

@@ -9,6 +9,7 @@ import random
 import uuid
 from pathlib import Path
 
+import brotli
 import pytest
 import warcio.cli
 from fastwarc.warc import ArchiveIterator as FastIterator
@@ -255,6 +256,81 @@ def test_the_stored_head_is_true_of_the_stored_body(
     head: bytes, length: int, stored: bytes
 ) -> None:
     assert stored_head(head, length) == stored
+
+
+def long_heads() -> dict[str, bytes]:
+    plain = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+    last = b"Content-Length: %d\r\n\r\n" % len(HTML)
+    one = b"X-Long: %s\r\n"
+    return {
+        "many": plain + b"".join(b"X-%d: %s\r\n" % (i, b"v" * 90) for i in range(1_000)) + last,
+        "one long": plain + one % (b"a" * 90_000) + last,
+        "long at last": plain + last[:-2] + one % (b"a" * 90_000) + b"\r\n",
+        "just too long": plain + (one % (b"a" * 8_000)) * 3 + one % (b"b" * 900) + last,
+        "nearly": plain + (one % (b"a" * 7_000)) * 3 + last,
+        "long type": b"HTTP/1.1 200 OK\r\nContent-Type: text/html;%s\r\n" % (b" " * 40_000) + last,
+        "long cookies": plain + b"Set-Cookie: a=%s\r\n" % (b"b" * 4_000) * 60 + last,
+        "many types": plain + b"Content-Type: text/html; a=%s\r\n" % (b"b" * 4_000) * 60 + last,
+        "folded": plain + b"X: a\r\n" + b" more\r\n" * 9_000 + last,
+        "long status": b"HTTP/1.1 200 " + b"O" * 50_000 + b"\r\nContent-Type: text/html\r\n" + last,
+        "short lines": plain + b"a:\r\n" * 40_000 + last,
+    }
+
+
+@pytest.mark.parametrize("case", long_heads())
+def test_heads_are_never_longer_than_readers_take(tmp_path: Path, case: str) -> None:
+    """fastwarc gives up at 32 KiB, and reads nothing that follows."""
+    [path] = write(tmp_path, [response(long_heads()[case], HTML), CASES["plain"]])
+    with path.open("rb") as file:
+        found = [
+            (record.http_headers.status_code, record.http_content_type, record.reader.read())
+            for record in FastIterator(file)
+            if str(record.record_type) == "response"
+        ]
+    assert found == [(200, "text/html", HTML)] * 2 or case in ("long type",)
+    assert [(status, body) for status, _, body in found] == [(200, HTML)] * 2
+    with path.open("rb") as file:
+        records = [r for r in ArchiveIterator(file, check_digests="raise") if _is_response(r)]
+    assert len(records) == 2
+    _, (_, block), *_ = fast_records(path)
+    head = block[: block.index(b"\r\n\r\n")]
+    assert len(head) <= 30_000
+    if case != "nearly":
+        assert b"X-Crawler-Left-Out: " in head or case == "long status"
+
+
+def _is_response(record: object) -> bool:
+    body = record.content_stream().read()  # type: ignore[attr-defined]
+    is_response = record.rec_type == "response"  # type: ignore[attr-defined]
+    assert not is_response or body == HTML
+    return is_response
+
+
+PAYLOADS = [
+    (b"<!doctype html><p>x", b"", "text/html"),
+    (gzip.compress(b"<html>" + HTML), b"Content-Encoding: gzip\r\n", "text/html"),
+    (brotli.compress(HTML), b"Content-Encoding: br\r\n", "text/html"),
+    (b"User-agent: *\nDisallow: /x\n", b"", "text/plain"),
+    (b"<?xml version='1.0'?><urlset>", b"", "text/xml"),
+    (b"\x89PNG\r\n\x1a\n\0\0\0", b"", "image/png"),
+    (b"%PDF-1.4 x", b"", "application/pdf"),
+    (bytes(range(256)), b"", "application/octet-stream"),
+    (b"", b"", None),
+    (b"\x1f\x8b", b"Content-Encoding: gzip\r\n", None),
+]
+
+
+@pytest.mark.parametrize(("body", "extra", "kind"), PAYLOADS)
+def test_the_type_of_the_payload_is_told(
+    tmp_path: Path, body: bytes, extra: bytes, kind: str | None
+) -> None:
+    """By what it is, not by what the server says."""
+    [path] = write(tmp_path, [ok(extra, body)])
+    headers = dict(fast_records(path)[1][0].headers.items())
+    assert headers.get("WARC-Identified-Payload-Type") == kind
+    with path.open("rb") as file:
+        [read] = [r for r in ArchiveIterator(file) if r.rec_type == "response"]
+    assert read.rec_headers["WARC-Identified-Payload-Type"] == kind
 
 
 def test_record_ids_are_distinct_random_uuids() -> None:

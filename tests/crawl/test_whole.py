@@ -6,7 +6,9 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 import zstandard
@@ -50,26 +52,38 @@ def check_text(crawl: Crawl) -> None:
 
 
 def check_warc(crawl: Crawl) -> None:
-    """Two independent readers see every record without error."""
-    pages = crawl.rows("SELECT count(*) FROM pages WHERE status > 0")[0][0]
-    seen = {"warcio": 0, "fastwarc": 0}
+    """Two independent readers see every record without error: of pages, and of robots.txt."""
+    seen = {"warcio": Counter[str](), "fastwarc": Counter[str]()}
     for file in sorted((crawl.data / "warc").glob("*.warc")):
         with file.open("rb") as stream:
             for record in ArchiveIterator(stream, check_digests="raise"):
-                record.content_stream().read()
-                seen["warcio"] += record.rec_type == "response"
+                body = record.content_stream().read()
+                if record.rec_type == "response":
+                    seen["warcio"][record.rec_headers["WARC-Target-URI"]] += 1
+                    kind = record.rec_headers["WARC-Identified-Payload-Type"]
+                    assert bool(kind) is bool(body), record.rec_headers
+                elif record.rec_type == "request":
+                    assert record.http_headers.get_header("Accept-Encoding") == "gzip"
         with file.open("rb") as stream:
             for record in FastIterator(stream, verify_digests=True):
                 record.reader.read()
-                seen["fastwarc"] += record.headers["WARC-Type"] == "response"
+                if record.headers["WARC-Type"] == "response":
+                    seen["fastwarc"][record.headers["WARC-Target-URI"]] += 1
         checked = subprocess.run(
             [sys.executable, "-m", "warcio.cli", "check", file], capture_output=True, text=True
         )
         assert checked.returncode == 0, checked.stdout
+    assert seen["warcio"] == seen["fastwarc"]
+    served = {entry.url for entry in crawl.web.log() if entry.status >= 200}
+    robots = {url for url in served if url.endswith("/robots.txt")}
+    assert robots and robots <= set(seen["warcio"])
     # Of responses that ended in a failure (redirect loops) no record is kept.
-    with_record = crawl.rows("SELECT count(*) FROM pages WHERE warc_segment > 0")[0][0]
-    assert seen == {"warcio": with_record, "fastwarc": with_record}
-    assert 0 < with_record <= pages  # type: ignore[operator]
+    rows = crawl.rows("SELECT url FROM pages WHERE warc_segment > 0")
+    of_pages = Counter(str(url) for (url,) in rows)
+    assert of_pages and of_pages <= seen["warcio"]
+    # What is left answered a robots.txt's redirect.
+    left = set(seen["warcio"] - of_pages) - robots
+    assert left <= {urljoin(e.url, e.location) for e in crawl.web.log() if e.url in robots}
 
 
 def test_a_small_crawl_is_complete_polite_and_readable(tmp_path: Path) -> None:

@@ -12,10 +12,18 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 
+from lycosa import media
 from lycosa.archive.text import rfc3339
+from lycosa.decode import decode
 from lycosa.records import Response
 
 SPECIFICATION = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+
+MAX_HEAD = 24 * 1024  # bytes of a header block that are stored: fastwarc gives up at 32 KiB
+MAX_FIELD = 8 * 1024  # of one header
+_NEEDED = (b"content-", b"location:", b"transfer-encoding:", b"x-crawler-", b"date:")
+_MAX_LINES = 10_000  # of a head; libcurl takes half as many
+_LOOKED_AT = 4_096  # bytes of a body that are unpacked to see what it is
 
 _END = b"\r\n\r\n"  # after every record's block
 _IDS_PER_DRAW = 256
@@ -82,10 +90,12 @@ def response_records(
     http_head = stored_head(response.head, len(body))
     response_id = next(ids)
     common = _common(response, fetched_ms)
+    kind = identified(response)
+    payload = f"WARC-Identified-Payload-Type: {kind}\r\n" if kind else ""
     truncated = f"WARC-Truncated: {response.truncated}\r\n" if response.truncated else ""
     response_head = (
         f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: {response_id}\r\n{common}"
-        f"WARC-Payload-Digest: {_digest(body)}\r\n"
+        f"WARC-Payload-Digest: {_digest(body)}\r\n{payload}"
         f"WARC-Block-Digest: {_digest(http_head, body)}\r\n{truncated}"
         "Content-Type: application/http; msgtype=response\r\n"
         f"Content-Length: {len(http_head) + len(body)}\r\n\r\n"
@@ -101,6 +111,13 @@ def response_records(
     return response_head.encode() + http_head, body, request
 
 
+def identified(response: Response) -> str:
+    """The type of the payload by its first bytes, unpacked; '' if they tell nothing."""
+    encoding = response.joined(b"content-encoding")
+    first, _, _ = decode(response.body[:_LOOKED_AT], encoding, media.LOOKED_AT)
+    return media.sniffed(first) if first else ""
+
+
 def _common(response: Response, fetched_ms: int) -> str:
     address = f"WARC-IP-Address: {response.address}\r\n" if response.address else ""
     return (
@@ -112,12 +129,12 @@ def stored_head(head: bytes, body_length: int) -> bytes:
     """The header block that is true of the stored body, with CRLF line ends.
 
     A Content-Length is added only in place of a header that was renamed: a response that was
-    ended by closing the connection stays without.
+    ended by closing the connection stays without. What is longer than readers take is cut down.
     """
     length = b"%d" % body_length
     lines: list[bytes] = []
     renamed = sized = False
-    for line in head.split(b"\n"):
+    for line in head.split(b"\n", _MAX_LINES)[:_MAX_LINES]:
         line = line.removesuffix(b"\r")
         if not line:
             break  # what follows a blank line are trailers: no part of the head
@@ -133,7 +150,39 @@ def stored_head(head: bytes, body_length: int) -> bytes:
         lines.append(line)
     if renamed and not sized:
         lines.append(b"Content-Length: " + length)
+    if len(head) > MAX_HEAD:
+        lines = _fitting(lines)
     return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def _fitting(lines: list[bytes]) -> list[bytes]:
+    """The lines of a head that is too long for readers, as far as they fit, and what is left out:
+    first those that say what the body is."""
+    fields = _unfolded(lines)
+    fields[0] = fields[0][:MAX_FIELD]
+    kept: set[int] = set()
+    room = MAX_HEAD
+    for wanted in (True, False):
+        for at, field in enumerate(fields):
+            size = len(field) + 2
+            needed = at == 0 or field.lower().startswith(_NEEDED)
+            if needed == wanted and size <= min(room, MAX_FIELD + 2):
+                kept.add(at)
+                room -= size
+    left = [field for at, field in enumerate(fields) if at not in kept]
+    note = b"X-Crawler-Left-Out: %d header lines, %d bytes" % (len(left), sum(map(len, left)))
+    return [fields[at] for at in sorted(kept)] + [note] * bool(left)
+
+
+def _unfolded(lines: list[bytes]) -> list[bytes]:
+    """Lines with those that continue them."""
+    fields: list[list[bytes]] = []
+    for line in lines:
+        if fields and line[:1] in (b" ", b"\t"):
+            fields[-1].append(line)
+        else:
+            fields.append([line])
+    return [b"\r\n".join(field) for field in fields]
 
 
 def _digest(*parts: bytes) -> str:

@@ -78,6 +78,7 @@ class Batch:
     answers: list[SharedRobots] = field(default_factory=list)  # of errands that were made
     slots: list[tuple[str, int]] = field(default_factory=list)  # addresses given back, from when
     released: list[Release] = field(default_factory=list)
+    records: list[tuple[bytes, ...]] = field(default_factory=list)  # for the WARC, of no page
     segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
     stats: dict[str, Any] = field(default_factory=dict)
 
@@ -95,6 +96,7 @@ class Batch:
             or self.answers
             or self.slots
             or self.released
+            or self.records
         )
 
 
