@@ -14,8 +14,8 @@ LAYERS = {
     "words": "__init__ errors records clock",
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
     " scheduler parse sitemaps decode dedup metrics charset htmlguard _links _scan visit",
-    "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
-    " sandbox",
+    "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
+    " log view sandbox",
     "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
     " memory worker node",
     "simulated web": "simweb",
