@@ -3,6 +3,10 @@
 Owns lookups in flight (one per name, however many ask), their deadlines, the cache and its
 lifetimes. Says nothing about which addresses may be used: that is `addresses`. Callbacks run in
 the loop's thread, at once when the answer is known, and never inside c-ares.
+
+A name's failure is its own. All lookups share one `Line`, where an unreadable reply for one name
+costs the others a try each: who fails there without a word of the server about its own name is
+asked for once more, alone on a line. What happens there is its own doing.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from typing import NamedTuple
 import pycares
 from pycares import errno as ares
 
-from lycosa.errors import UserError
-from lycosa.poller import READ, TROUBLE, WRITE, Poller
+from lycosa.ares import Line
+from lycosa.poller import Poller
 from lycosa.records import Failure
 
 
@@ -40,11 +44,21 @@ Asker = Callable[[Answer], None]
 _FAILURES = {
     ares.ARES_ENOTFOUND: Failure.NXDOMAIN,
     ares.ARES_EBADNAME: Failure.NXDOMAIN,  # such a name can't exist
-    ares.ARES_ECONNREFUSED: Failure.NAMESERVER,
     ares.ARES_ENOMEM: Failure.LOCAL,
 }
+# What the server says of a name is about that name. Everything else may be the doing of another.
+_ITS_OWN = frozenset(
+    {
+        ares.ARES_ENOTFOUND,
+        ares.ARES_EBADNAME,
+        ares.ARES_ESERVFAIL,
+        ares.ARES_EREFUSED,
+        ares.ARES_ENOTIMP,
+        ares.ARES_EFORMERR,
+    }
+)
 _NXDOMAIN = Answer((), Failure.NXDOMAIN)
-_TIMED_OUT = Answer((), Failure.DNS)
+_NO_TURN = Answer((), Failure.NAMESERVER)  # too many wait to be asked for alone: tried again
 _LOOPBACK = Answer(("127.0.0.1",))
 
 # Seconds an answer is kept. An hour at most bounds how long a moved site is missed; a minute at
@@ -60,6 +74,8 @@ _TICK = 0.1  # seconds between looks at c-ares' own timers
 # empties it, reads resolv.conf again and leaves the lookups under way alone.
 _REINIT_EVERY = 25_000
 _RECEIVE_BUFFER = 4 * 1024 * 1024  # bytes: a burst of replies while the loop is busy parsing
+_LINES_ALONE = 16  # names asked for alone at a time
+_ROUGH_NAMES = 10_000  # names kept that brought unreadable replies: asked for alone at once
 # Printable ASCII without the backslash, which c-ares would take for an escape.
 _PLAUSIBLE = re.compile(r"[!-\[\]-~]{1,255}\Z")
 
@@ -67,13 +83,18 @@ _PLAUSIBLE = re.compile(r"[!-\[\]-~]{1,255}\Z")
 class _Lookup:
     """One name being looked up."""
 
-    __slots__ = ("asked_v6", "askers", "deadline", "host")
+    __slots__ = ("asked_v6", "askers", "closings", "deadline", "heard", "host", "line")
 
     def __init__(self, host: str, asker: Asker, deadline: float) -> None:
         self.host = host
         self.askers: list[Asker] = [asker]
         self.deadline = deadline
         self.asked_v6 = False
+        self.line: Line | None = None  # None: it waits for one of its own
+        self.heard = self.closings = 0  # of its line, when it was put there
+
+    def put_on(self, line: Line) -> None:
+        self.line, self.heard, self.closings = line, line.heard, line.closings
 
 
 class Resolver:
@@ -102,29 +123,18 @@ class Resolver:
         self._cache: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
         self._lookups: dict[str, _Lookup] = {}
         self._deadlines: deque[_Lookup] = deque()  # in order: every lookup has the same limit
-        self._answered: deque[tuple[_Lookup, pycares.DNSResult | None, int | None]] = deque()
+        self._answered: deque[tuple[_Lookup, Line, pycares.DNSResult | None, int | None]] = deque()
         self._delivering = False
         self._next_tick = 0.0
-        self._fds: set[int] = set()
         self._closed = False
-        self._channel = self._open(nameservers, timeout / 2, tries)
-
-    def _open(self, nameservers: list[str] | None, timeout: float, tries: int) -> pycares.Channel:
-        flags = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_STAYOPEN | pycares.ARES_FLAG_EDNS
-        try:
-            return pycares.Channel(
-                servers=nameservers,
-                timeout=timeout,
-                tries=tries,
-                lookups="b",  # DNS only: the hosts file is this machine's business, not a crawl's
-                flags=flags,
-                sock_state_cb=self._on_socket_state,
-                socket_receive_buffer_size=_RECEIVE_BUFFER,
-            )
-        except (pycares.AresError, UnicodeError) as error:
-            raise UserError(
-                f"Name servers {nameservers} can't be used: give addresses such as 192.0.2.1:53."
-            ) from error
+        self._nameservers = nameservers
+        self._shared = Line(
+            poller, nameservers, timeout / 2, tries, self._deliver, receive_buffer=_RECEIVE_BUFFER
+        )
+        self._free: list[Line] = []  # for one name at a time
+        self._alone: dict[_Lookup, Line] = {}
+        self._suspects: deque[_Lookup] = deque()  # wait for such a line
+        self._rough: OrderedDict[str, None] = OrderedDict()
 
     @property
     def pending(self) -> int:
@@ -173,7 +183,11 @@ class Resolver:
         lookup = _Lookup(host, callback, self._now() + self._limit)
         self._lookups[host] = lookup
         self._deadlines.append(lookup)
-        self._ask(lookup, pycares.QUERY_TYPE_A)
+        if host in self._rough:
+            self._suspect(lookup)
+        else:
+            lookup.put_on(self._shared)
+            self._ask(lookup, pycares.QUERY_TYPE_A)
         self._deliver()
 
     def remember(self, host: str, answer: Answer, ttl: float) -> None:
@@ -196,12 +210,23 @@ class Resolver:
         now = self._now()
         if now >= self._next_tick:
             self._next_tick = now + _TICK
-            self._channel.process_fd(-1, -1)
+            for line in (self._shared, *self._alone.values()):
+                line.tick()
             self._deliver()
         while self._deadlines and self._deadlines[0].deadline <= now:
             lookup = self._deadlines.popleft()
-            if self._lookups.get(lookup.host) is lookup:
-                self._finish(lookup, _TIMED_OUT, _TTL_TROUBLE)
+            if self._lookups.get(lookup.host) is lookup and lookup.deadline <= now:
+                self._too_late(lookup)
+        self._deliver()
+
+    def _too_late(self, lookup: _Lookup) -> None:
+        code = ares.ARES_ETIMEOUT
+        if lookup.line is None:
+            self._finish(lookup, _NO_TURN, _TTL_TROUBLE)
+        elif self._may_be_innocent(lookup, code):
+            self._suspect(lookup)
+        else:
+            self._finish(lookup, Answer((), self._failure(lookup, code)), _TTL_TROUBLE)
 
     def close(self) -> None:
         """Give up every lookup, calling nobody back, and close the sockets."""
@@ -210,45 +235,25 @@ class Resolver:
         self._closed = True
         self._lookups.clear()
         self._deadlines.clear()
-        # c-ares ends its sockets on a thread of its own, later: they are out of the poller first.
-        for fd in self._fds:
-            self._poller.forget(fd)
-        self._fds.clear()
-        self._channel.cancel()
-        self._channel.close()
+        self._suspects.clear()
+        for line in (self._shared, *self._free, *self._alone.values()):
+            line.close()
+        self._alone.clear()
         self._answered.clear()
 
     def _ask(self, lookup: _Lookup, query_type: int) -> None:
+        line = lookup.line
+        assert line is not None
         self.asked += 1
         if self.asked % _REINIT_EVERY == 0:
-            self._channel.reinit()
-        try:
-            self._channel.query(lookup.host, query_type, callback=partial(self._on_answer, lookup))
-        except pycares.AresError as error:
-            self._on_answer(lookup, None, error.args[0])
+            self._shared.forget_answers()
+        line.ask(lookup.host, query_type, partial(self._on_answer, lookup, line))
 
-    def _on_answer(self, lookup: _Lookup, result: pycares.DNSResult | None, code: int) -> None:
-        """Runs inside c-ares: only notes. For a bad name it runs twice; the first one counts."""
-        self._answered.append((lookup, result, code))
-
-    def _on_socket_state(self, fd: int, readable: bool, writable: bool) -> None:
-        """Runs inside c-ares, where an exception would be printed and lost."""
-        if self._closed:
-            return
-        try:
-            if readable or writable:
-                self._fds.add(fd)
-                self._poller.watch(fd, readable, writable, self._on_ready)
-            else:
-                self._fds.discard(fd)
-                self._poller.forget(fd)
-        except OSError:
-            self._fds.discard(fd)  # its lookups end by their deadline
-
-    def _on_ready(self, fd: int, events: int) -> None:
-        read = fd if events & (READ | TROUBLE) else -1
-        self._channel.process_fd(read, fd if events & WRITE else -1)
-        self._deliver()
+    def _on_answer(
+        self, lookup: _Lookup, line: Line, result: pycares.DNSResult | None, code: int | None
+    ) -> None:
+        """Runs inside c-ares: only notes."""
+        self._answered.append((lookup, line, result, code))
 
     def _deliver(self) -> None:
         """Hand out what c-ares answered. An asker may look up another name from its callback."""
@@ -257,8 +262,9 @@ class Resolver:
         self._delivering = True
         try:
             while self._answered:
-                lookup, result, code = self._answered.popleft()
-                if self._lookups.get(lookup.host) is lookup:
+                lookup, line, result, code = self._answered.popleft()
+                # A late word from the line that it left counts only if it is an answer.
+                if self._lookups.get(lookup.host) is lookup and (lookup.line is line or result):
                     self._judge(lookup, result, code)
         finally:
             self._delivering = False
@@ -268,7 +274,10 @@ class Resolver:
         if found:
             self._finish(lookup, Answer(found), min(max(ttl, _TTL[0]), _TTL[1]))
         elif code is not None and code != ares.ARES_ENODATA:
-            failure = _FAILURES.get(code, Failure.DNS)
+            if self._may_be_innocent(lookup, code):
+                self._suspect(lookup)
+                return
+            failure = self._failure(lookup, code)
             absent = failure == Failure.NXDOMAIN
             self._finish(lookup, Answer((), failure), _TTL_ABSENT if absent else _TTL_TROUBLE)
         elif self._ipv6 and not lookup.asked_v6:
@@ -277,11 +286,69 @@ class Resolver:
         else:
             self._finish(lookup, Answer((), Failure.DNS), _TTL_ABSENT)
 
+    def _failure(self, lookup: _Lookup, code: int) -> str:
+        if code == ares.ARES_EBADRESP:
+            self._rough[lookup.host] = None
+            if len(self._rough) > _ROUGH_NAMES:
+                self._rough.popitem(last=False)
+        elif code in (ares.ARES_ECONNREFUSED, ares.ARES_ETIMEOUT) and _in_vain(lookup, code):
+            return Failure.NAMESERVER
+        return _FAILURES.get(code, Failure.DNS)
+
+    # -- names that are asked for alone -------------------------------------------------------
+
+    def _may_be_innocent(self, lookup: _Lookup, code: int) -> bool:
+        """Whether a failure on the shared line may be another name's doing."""
+        shared = self._shared
+        if lookup.line is not shared or code in _ITS_OWN or _in_vain(lookup, code):
+            return False
+        return code != ares.ARES_ETIMEOUT or shared.closings > lookup.closings
+
+    def _suspect(self, lookup: _Lookup) -> None:
+        """Ask for it once more, alone, as soon as there is a line."""
+        lookup.line = None
+        lookup.asked_v6 = False
+        self._suspects.append(lookup)
+        self._be_patient(lookup)
+        self._give_lines()
+
+    def _be_patient(self, lookup: _Lookup) -> None:
+        lookup.deadline = self._now() + self._limit
+        self._deadlines.append(lookup)
+
+    def _give_lines(self) -> None:
+        while self._suspects and len(self._alone) < _LINES_ALONE:
+            lookup = self._suspects.popleft()
+            if self._lookups.get(lookup.host) is lookup:
+                line = self._free.pop() if self._free else self._new_line()
+                self._alone[lookup] = line
+                lookup.put_on(line)
+                self._be_patient(lookup)
+                self._ask(lookup, pycares.QUERY_TYPE_A)
+
+    def _new_line(self) -> Line:
+        return Line(self._poller, self._nameservers, self._limit / 4, 3, self._deliver)
+
     def _finish(self, lookup: _Lookup, answer: Answer, ttl: float) -> None:
         del self._lookups[lookup.host]
+        line = self._alone.pop(lookup, None)
+        if line is not None:
+            line.cancel()
+            self._free.append(line)
+            self._give_lines()
+        if answer.addresses:
+            self._rough.pop(lookup.host, None)
         self.remember(lookup.host, answer, ttl)
         for asker in lookup.askers:
             asker(answer)
+
+
+def _in_vain(lookup: _Lookup, code: int) -> bool:
+    """Whether the server is away, for everybody: its line was refused, and heard nothing."""
+    line = lookup.line
+    if line is None or line.heard > lookup.heard:
+        return False
+    return code == ares.ARES_ECONNREFUSED or line.closings > lookup.closings
 
 
 def _addresses(result: pycares.DNSResult | None) -> tuple[tuple[str, ...], float]:

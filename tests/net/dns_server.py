@@ -6,10 +6,14 @@ import socket
 import struct
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 A, CNAME, AAAA = 1, 5, 28
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
+
+
+Mangle = Callable[[bytes], list[bytes]]
 
 
 @dataclass
@@ -23,6 +27,8 @@ class Zone:
     delay: float = 0.0
     truncate: bool = False  # over UDP: the client has to come back over TCP
     cname: str = ""
+    mangle: Mangle | None = None  # over UDP: what is sent instead of the reply
+    stream: Mangle | None = None  # the same over TCP, as raw bytes; then the connection is closed
 
 
 def _wire_name(name: str) -> bytes:
@@ -78,10 +84,11 @@ class DnsServer:
             zone, reply = self._reply(query, udp=True)
             if zone.silent:
                 continue
-            if zone.delay:
-                threading.Timer(zone.delay, self._send, (reply, peer)).start()
-            else:
-                self._send(reply, peer)
+            for packet in zone.mangle(reply) if zone.mangle else [reply]:
+                if zone.delay:
+                    threading.Timer(zone.delay, self._send, (packet, peer)).start()
+                else:
+                    self._send(packet, peer)
 
     def _send(self, reply: bytes, peer: tuple[str, int]) -> None:
         try:
@@ -100,8 +107,11 @@ class DnsServer:
     def _serve_stream(self, sock: socket.socket) -> None:
         with sock, sock.makefile("rb") as stream:
             while len(head := stream.read(2)) == 2:
-                _, reply = self._reply(stream.read(struct.unpack(">H", head)[0]), udp=False)
-                sock.sendall(struct.pack(">H", len(reply)) + reply)
+                zone, reply = self._reply(stream.read(struct.unpack(">H", head)[0]), udp=False)
+                framed = struct.pack(">H", len(reply)) + reply
+                sock.sendall(b"".join(zone.stream(framed)) if zone.stream else framed)
+                if zone.stream:
+                    return
 
     def _reply(self, query: bytes, udp: bool) -> tuple[Zone, bytes]:
         labels, at = [], 12

@@ -15,8 +15,8 @@ LAYERS = {
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
     " scheduler parse sitemaps decode dedup metrics charset encoding media htmlguard _links _scan"
     " visit ports errands robots_reply",
-    "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
-    " sandbox ownfiles",
+    "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
+    " log view sandbox ownfiles",
     "engine": "datadir dbfile original mark patience opening seeding harvest core exchange engine"
     " upkeep memory worker node",
     "simulated web": "simweb",
