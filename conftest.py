@@ -16,7 +16,7 @@ import pytest
 FILES = (
     65_536  # a test of a thousand connections needs 2,000; an ordinary user's soft limit is 1,024
 )
-OURS = {"LYCOSA_TEST_POSTGRES", "LYCOSA_SEED", "LYCOSA_REPORT", "LYCOSA_REPAIRS"}
+OURS = {"LYCOSA_TEST_POSTGRES", "LYCOSA_SEED"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,7 +57,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 def _write(test: str, outcome: str, seconds: float, why: object) -> None:
     """The process that people see writes; the others send it what they have."""
-    file = os.environ.get("LYCOSA_REPORT")
+    file = os.environ.get("TESTS_REPORT")
     if file and "PYTEST_XDIST_WORKER" not in os.environ:
         reason = str(why[2]).removeprefix("Skipped: ") if isinstance(why, tuple) else ""
         entry = {"test": test, "outcome": outcome, "seconds": seconds, "reason": reason}

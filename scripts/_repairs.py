@@ -159,7 +159,7 @@ def run(python: Path, tree: Path, lines: list[Line], processes: str) -> dict[str
         own = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}
         environment = {key: value for key, value in os.environ.items() if key not in own}
         environment["PYTHONPATH"] = str(Path(__file__).parent)
-        environment["LYCOSA_REPAIRS"] = folder
+        environment["TESTS_REPAIRS"] = folder
         files = sorted({line.test.split("::")[0] for line in lines})
         files = [file for file in files if (tree / file).exists()]
         words = ["-p", "_repairs", "-m", "", "--continue-on-collection-errors", "-n", processes]
@@ -207,7 +207,7 @@ def belongs(node: str, test: str) -> bool:
 
 
 def _folder() -> Path:
-    return Path(os.environ["LYCOSA_REPAIRS"])
+    return Path(os.environ["TESTS_REPAIRS"])
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:

@@ -127,9 +127,19 @@ def _entries(path: Path, begin: int = 0, strict: bool = True) -> Iterator[list[A
             try:
                 entry = orjson.loads(line)
             except orjson.JSONDecodeError:
-                torn = True
-                continue
-            yield entry
+                entry = None
+            torn = not _is_entry(entry)
+            if not torn:
+                yield entry
+
+
+def _is_entry(entry: Any) -> bool:
+    """Whether a line says what one of the three kinds says: a damaged one may still be JSON."""
+    if not isinstance(entry, list) or len(entry) < 3:
+        return False
+    if not isinstance(entry[1], str) or not isinstance(entry[2], int):
+        return False
+    return entry[0] != "e" or (len(entry) >= 7 and isinstance(entry[3], int))
 
 
 @dataclass(slots=True)
@@ -194,7 +204,7 @@ def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
             running[domain].learned_ms = rest[0]
         else:
             visit = running.pop(domain)
-            _, visit.end_ms, visit.requests, visit.address, visit.outcome = rest
+            _, visit.end_ms, visit.requests, visit.address, visit.outcome = rest[:5]
             visit.unfinished = False
             yield visit
     yield from running.values()

@@ -1,0 +1,477 @@
+"""Everything of ours that reads foreign bytes, each as a function of bytes.
+
+A target raises where an answer is wrong: whatever is found goes through the public functions, and
+where there are two readers, a compiled one and its twin in Python, both read and are compared. A
+target stays the same when what it calls is rewritten."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import tempfile
+from array import array
+from collections.abc import Callable
+from functools import partial
+from html.entities import html5
+from pathlib import Path
+from types import ModuleType
+
+from xxhash import xxh3_64_intdigest
+
+from lycosa import (
+    charset,
+    decode,
+    harvest,
+    inbox,
+    parse,
+    politeness,
+    robots,
+    scope,
+    seeds,
+    sitemaps,
+    transfer,
+    urls,
+)
+from lycosa.archive import ledger, text
+from lycosa.archive.segments import segment_id, segment_name
+from lycosa.errors import LycosaError
+from lycosa.frontier import Batch
+from lycosa.metrics import Stats
+from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
+from lycosa.visit import Result
+from test_harvest import Bench
+
+from .judge import Target
+
+_links: ModuleType | None
+_inbox: ModuleType | None
+try:
+    from lycosa import _inbox, _links
+except ImportError:
+    _inbox = _links = None
+try:
+    import _testcapi  # fails chosen allocations; not every Python has it
+except ImportError:
+    _testcapi = None  # type: ignore[assignment]
+
+TARGETS: dict[str, Target] = {}
+COMPILED_SCAN, COMPILED_JOIN = parse.scan, harvest.join
+TYPES = ("text/html", "text/html; charset=", "", "text/plain", "application/xml", "text/css; x=")
+
+
+def target(function: Target) -> Target:
+    TARGETS[function.__name__.rstrip("_")] = function
+    return function
+
+
+def take(data: bytes, count: int) -> tuple[list[int], bytes]:
+    """Small numbers from the front of an input, zeros where it is too short."""
+    return [*data[:count], *[0] * (count - len(data[:count]))], data[count:]
+
+
+def without_memory(at: int, call: Callable[[], object]) -> None:
+    """Lets the allocation number `at` of a call fail: it may say so, and no more."""
+    if _testcapi is None:
+        return
+    try:
+        _testcapi.set_nomemory(at, at + 1)
+        try:
+            call()
+        finally:
+            _testcapi.remove_mem_hooks()
+    except MemoryError:
+        pass
+
+
+# --- pages ---
+
+
+@target
+def scan(data: bytes) -> None:
+    """The compiled reader alone, with every limit."""
+    if COMPILED_SCAN is None:
+        return
+    (items, chars, at), page = take(data, 3)
+    items = (0, 1, 3, 12_000)[items % 4]
+    chars = (0, 1, 50, 4_000_000)[chars % 4]
+    found, notes, dropped = COMPILED_SCAN(page, html5, items, chars)
+    assert isinstance(found, str) and len(notes) <= items and dropped >= 0
+    if at % 8 == 7:
+        without_memory(at // 8, partial(COMPILED_SCAN, page, html5, items, chars))
+
+
+@target
+def page(data: bytes) -> None:
+    """A page by its type, read by both readers."""
+    (kind,), body = take(data, 1)
+    content_type = TYPES[kind % len(TYPES)]
+    if content_type.endswith("="):
+        label, _, body = body.partition(b"\n")
+        content_type += label.decode("latin-1")
+    for reader in {COMPILED_SCAN, None}:
+        parse.scan = reader
+        try:
+            found = parse.parse(body, content_type, obey_nofollow=kind < 128)
+        finally:
+            parse.scan = COMPILED_SCAN
+        assert len(found.links) <= parse.MAX_LINKS and len(found.text) <= parse.MAX_TEXT
+        assert len(found.title) <= parse.MAX_TITLE
+        assert all(len(link) <= 4 * parse.MAX_HREF for link in found.links)
+        found.text.encode()  # no half of a surrogate pair
+
+
+# --- links ---
+
+MOST = parse.MAX_LINKS  # hrefs of one page
+ENDINGS = frozenset(["pdf", "appimage"])
+# Functions without a frame of Python's: one that can't be allocated is none of our business.
+HASHES = (xxh3_64_intdigest, bytes.hex, xxh3_64_intdigest, partial(pow, 1 << 70, 1))
+
+
+@target
+def links(data: bytes) -> None:
+    """hrefs line by line: joined by the compiled module and by its twin, with the same result."""
+    (where, size, at), rest = take(data, 3)
+    base = ("https://a.test/", "http://b.test:81/x;y/z", "https://a.test/d/e?f")[where % 3]
+    hrefs = rest.decode("utf-8", "surrogateescape" if where > 250 else "replace").split("\n")[:MOST]
+    found = [_linked(joiner, hrefs, base) for joiner in {COMPILED_JOIN, None}]
+    assert all(each == found[0] for each in found), f"the twins differ: {found}"
+    for url in found[0]:
+        canonical(url)
+    if _links is not None:
+        _join(hrefs, where, size, at)
+
+
+def _linked(joiner: harvest.Join | None, hrefs: list[str], base: str) -> list[str]:
+    bench = fresh_bench()
+    harvest.join = joiner
+    try:
+        bench.harvest._links(bench.held, list(hrefs), base, 1, bench.batch, bench.stats)
+    finally:
+        harvest.join = COMPILED_JOIN
+    return sorted(link[2] for link in bench.batch.links)
+
+
+def _join(hrefs: list[str], where: int, size: int, at: int) -> None:
+    """The module itself, with arguments that it has to refuse among them."""
+    assert _links is not None
+    directory = ("http://a/", "http://a/b;c/", "http://a" + "/" * 9, "http://a/\xe9/")[where % 4]
+    slots = array("q", bytes(8 * (1, 2, 64, 3, 0)[size % 5]))
+    rules = (3, 100, ENDINGS, HASHES[at % 4], hash)
+    mixed = [*hrefs, 7, None] if size > 250 else hrefs
+    found: list[object] = []
+    call = partial(_links.join, mixed, "http://a", directory, 1, "a", 1, 0, found, slots, rules)
+    try:
+        left = call()
+        assert len(found) + len(left) <= len(mixed)
+        if at % 8 == 7:
+            without_memory(at // 8, call)
+    except (ValueError, TypeError, OverflowError):
+        pass
+
+
+def canonical(url: str) -> None:
+    """What goes to the frontier is in its canonical form."""
+    assert urls.canonical(url) == url, f"not canonical: {url!r}"
+
+
+@target
+def url(data: bytes) -> None:
+    first, _, second = data.decode("utf-8", "replace").partition("\n")
+    for found in (urls.canonical(first), urls.canonical(first, "https://a.test/b/c?d")):
+        if found is None:
+            continue
+        canonical(found)
+        assert len(found) <= urls.MAX_URL
+        parts = urls.split(found)
+        assert parts.host and urls.host_of(found) == parts.host
+        urls.domain_of(parts.host)
+        assert -(1 << 63) <= urls.fingerprint(found) < 1 << 63
+        if joined := urls.canonical(second, found):
+            canonical(joined)
+
+
+# --- responses ---
+
+
+class Receiver:
+    def __init__(self, data: bytes) -> None:
+        self.answers = list(data[:8])
+
+    def answer(self) -> int:
+        return self.answers.pop() if self.answers else 1
+
+    def on_connected(self, peer: str) -> bool:
+        if self.answer() == 66:
+            raise ValueError("a bug in the receiver")
+        return self.answer() % 2 == 1
+
+    def on_body(self, first: bytes) -> int:
+        answer = self.answer()
+        return (0, 1, 5_000, 1 << 62, -1, "x")[answer % 6]  # type: ignore[return-value]
+
+
+PIECE = ctypes.CFUNCTYPE(
+    ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p
+)
+CONNECTED = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_int
+)
+
+
+@target
+def inbox_(data: bytes) -> None:
+    """What libcurl would hand in, piece by piece; both inboxes end up with the same."""
+    (limit,), rest = take(data, 1)
+    ours, theirs = _Twins(inbox, limit, data), None
+    if _inbox is not None:
+        theirs = _Twins(_inbox, limit, data)
+    for _ in range(40):
+        (what, size), rest = take(rest, 2)
+        length = (size, size * 64, size * 1024)[what // 8 % 3]
+        piece = (rest[:16] or b"x") * (length // 16 + 1)
+        piece = piece[:length]
+        for each in (ours, theirs):
+            if each is not None:
+                each.do(what % 8, piece)
+        if theirs is not None:
+            assert ours.state() == theirs.state()
+    if theirs is not None and limit % 8 == 7:
+        theirs.exhaust()
+
+
+class _Twins:
+    """An inbox that is handed what libcurl hands it, in Python or by address."""
+
+    def __init__(self, kind: ModuleType, limit: int, data: bytes) -> None:
+        self.quota = kind.Quota(1000 * (1 + limit))
+        self.module = kind
+        self.data = data
+        self.box = kind.Inbox(Receiver(data), self.quota)
+        self.compiled = hasattr(kind, "ON_BODY")
+
+    def do(self, what: int, piece: bytes) -> None:
+        if what == 0:
+            self.box.empty()
+        elif what == 1:
+            self.box.empty()
+            self.box = self.module.Inbox(Receiver(self.data), self.quota)
+        elif what == 2 and self.compiled:
+            CONNECTED(self.module.ON_CONNECTED)(id(self.box), b"127.0.0.1", b"", 1, 2)
+        elif what == 2:
+            _quietly(self.box.receiver.on_connected, "127.0.0.1")
+        elif what < 6:
+            self.header(piece)
+        elif not self.box.cut and not self.box.refused:
+            self.body(piece)
+
+    def header(self, piece: bytes) -> None:
+        if self.compiled:
+            PIECE(self.module.ON_HEADER)(piece, 1, len(piece), id(self.box))
+        else:
+            self.box.take_header(piece)
+
+    def body(self, piece: bytes) -> None:
+        if self.compiled:
+            PIECE(self.module.ON_BODY)(piece, 1, len(piece), id(self.box))
+        elif piece:
+            _quietly(self._take_body, piece)
+
+    def _take_body(self, piece: bytes) -> None:
+        if isinstance(self.box._limit, int) and self.box._limit <= 0:
+            limit = self.box.receiver.on_body(piece)
+            self.box._limit = limit if isinstance(limit, int) and limit > 0 else 0
+            if not self.box._limit:
+                return
+        self.box.take_body(piece)
+
+    def state(self) -> tuple[object, ...]:
+        box = self.box
+        return box.head(), box.body(), box.heard, box.size, box.cut, box.refused, self.quota.used
+
+    def exhaust(self) -> None:
+        """More than any machine has: refused, and nothing is read."""
+        for function in (self.module.ON_HEADER, self.module.ON_BODY):
+            box = self.module.Inbox(Receiver(bytes([3] * 8)), self.quota)
+            PIECE(function)(b"x", 1, 1, id(box))
+            PIECE(function)(b"x", 1, 1 << 61, id(box))
+            assert box.size + box.heard == 1 and box.refused
+        for wrong in ((), (1, 2), (None, None)):
+            for kind in (self.module.Inbox, self.module.Quota):
+                _quietly(kind, *wrong)
+
+
+sys.unraisablehook = lambda found: None  # a receiver that raises is one of the inputs
+
+
+def _quietly(call: Callable[..., object], *words: object) -> None:
+    try:
+        call(*words)
+    except (ValueError, TypeError):
+        pass
+
+
+@target
+def head(data: bytes) -> None:
+    """A header block as it comes from the wire."""
+    final, informational = transfer.final_head(data)
+    assert informational >= 0 and final in data
+    assert 0 <= transfer.status_of(final) <= 999
+    transfer.wants_body(final, data[-600:])
+    response = response_of(data, b"")
+    for name in (b"content-type", b"content-encoding", b"location", b"x-robots-tag", b"x"):
+        for value in response.headers(name):
+            assert "\n" not in value
+
+
+@target
+def retry(data: bytes) -> None:
+    header = data.decode("latin-1")
+    seconds = politeness.retry_after(header, 1_800_000_000_000)
+    assert seconds is None or seconds >= 0
+    pause = politeness.busy(header, 1_800_000_000_000, len(data) % 5, 70.0)
+    assert pause.seconds >= 70
+
+
+def response_of(head: bytes, body: bytes) -> Response:
+    request = Request("https://a.test/p", "a.test", 443, True, Kind.PAGE, 9.0)
+    return Response(request, 200, b"HTTP/1.1 200 X\r\n" + head + b"\r\n\r\n", body)
+
+
+_BENCH: list[Bench] = []
+
+
+def fresh_bench() -> Bench:
+    """One for all inputs, made new in what an input may change."""
+    if not _BENCH:
+        _BENCH.append(Bench(keep_warc=True))
+        _BENCH[0].harvest.sent = harvest.SentLinks(1 << 10)
+        _BENCH[0].harvest._ids = iter(lambda: "urn:uuid:0", None)
+    bench = _BENCH[0]
+    bench.batch, bench.stats = Batch(), Stats()
+    bench.harvest.sent.slots[:] = array("q", bytes(8 << 10))
+    bench.held.queued = bench.held.pages = 0
+    return bench
+
+
+@target
+def whole(data: bytes) -> None:
+    """A response's head, a blank line, its body: through the harvest, by both ways."""
+    (flags,), rest = take(data, 1)
+    found = [_harvested(joiner, rest, flags) for joiner in {COMPILED_JOIN, None}]
+    assert all(each == found[0] for each in found), "the twins differ"
+
+
+def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[object]:
+    head, _, body = data.partition(b"\r\n\r\n")
+    queued = QueuedUrl(urls.fingerprint("https://a.test/p"), "https://a.test/p", 1, 7)
+    queued.flags = int(Flag.SITEMAP) if flags % 4 == 3 else 0
+    bench = fresh_bench()
+    result = Result(bench.held, 1.0, 2.0, requests=1)
+    result.page = (queued, response_of(head, body))
+    harvest.join = joiner
+    try:
+        bench.harvest.take(result, bench.batch, bench.stats, 0.0)
+    finally:
+        harvest.join = COMPILED_JOIN
+    (row,) = bench.batch.pages
+    assert row.outcome
+    for link in bench.batch.links:
+        canonical(link[2])
+    return [row.outcome, row.title, row.text_row, sorted(link[2] for link in bench.batch.links)]
+
+
+# --- other formats ---
+
+
+@target
+def robots_(data: bytes) -> None:
+    rules = robots.parse(data)
+    for path in ("/", "/a/b.html?c=d", "/%7Euser/é", "/" + "a" * 500):
+        rules.allows(path)
+        rules.match(path)
+    assert robots.Rules.load(rules.dump()) == rules
+    assert rules.crawl_delay is None or rules.crawl_delay >= 0
+
+
+@target
+def sitemap(data: bytes) -> None:
+    found = sitemaps.parse(data, 1000)
+    assert len(found.urls) <= 1000
+
+
+@target
+def charset_(data: bytes) -> None:
+    content_type, _, body = data.partition(b"\n")
+    kind = content_type.decode("latin-1")
+    charset.sniff(body, kind)
+    found, name = charset.to_text(body, kind)
+    assert isinstance(found, str) and name
+    page, _ = charset.to_utf8(body, kind)
+    assert isinstance(page, bytes)
+    charset.label(kind)
+
+
+@target
+def decode_(data: bytes) -> None:
+    (kind,), body = take(data, 1)
+    encodings = ("gzip", "deflate", "br", "zstd", "gzip, br", "x-gzip", "identity", "")
+    encoding = encodings[kind % 8]
+    if not encoding:
+        named, _, body = body.partition(b"\n")
+        encoding = named.decode("latin-1")
+    found, cut, problem = decode.decode(body, encoding, 1 << 20)
+    assert len(found) <= 1 << 20 and isinstance(cut, bool) and isinstance(problem, str)
+
+
+@target
+def seed(data: bytes) -> None:
+    for found in seeds.read(data.split(b"\n")[:2000]):
+        if isinstance(found, seeds.Seed):
+            canonical(found.url)
+
+
+@target
+def exclude(data: bytes) -> None:
+    try:
+        entries = scope.parse_excludes(data.decode("utf-8", "replace").splitlines()[:200])
+    except LycosaError:
+        return
+    rules = scope.Scope(scope.ScopeRules(exclude=entries))
+    rules.refuses("https://a.test/b/c.html", "a.test", "a.test", 1, True)
+
+
+# --- what we wrote ourselves, damaged ---
+
+
+@target
+def ledger_(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, segment_name("visits", segment_id(1, 1)))
+        path.parent.mkdir()
+        path.write_bytes(data)
+        for call in (
+            lambda: ledger.mend(Path(folder), {1}),
+            lambda: ledger.tail(Path(folder), {}, {1}),
+            lambda: list(ledger.read(Path(folder))),
+        ):
+            try:
+                call()
+            except LycosaError:
+                pass
+
+
+@target
+def segment(data: bytes) -> None:
+    number = segment_id(1, 1)
+    name = segment_name("text", number)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.parent.mkdir()
+        path.write_bytes(data)
+        try:
+            for _ in text.iter_rows(Path(folder), {name: len(data)}):
+                pass
+            text.read_row(Path(folder), number, 0, 3, len(data))
+        except LycosaError:
+            pass
