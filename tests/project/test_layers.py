@@ -13,11 +13,12 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 LAYERS = {
     "words": "__init__ errors records clock",
     "pure": "addresses options config urls scope seeds robots politeness retry scheduler parse"
-    " sitemaps decode dedup metrics charset htmlguard _links _scan visit",
+    " sitemaps decode dedup metrics charset htmlguard _links _scan visit"
+    " turns backlog sharing files",
     "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
     " sandbox",
     "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
-    " memory worker node",
+    " memory worker node control pipe gauges machine",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }
