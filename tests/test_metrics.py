@@ -82,7 +82,6 @@ BUSY = {"queued": 10_000, "held": 500, "domains": 700}
         ({"in_flight": 1000, "ready": 0}, "politeness"),
         ({"in_flight": 900, "ready": 5}, "politeness"),
         ({"short_of_files": True, "in_flight": 200}, "open files: the system allows no more"),
-        ({"ready": 400, "in_flight": 100}, "nothing: 400 domains are ready, speeding up"),
     ],
 )
 def test_what_limits(changes: dict[str, object], line: str) -> None:
@@ -92,3 +91,64 @@ def test_what_limits(changes: dict[str, object], line: str) -> None:
 
 def test_without_a_delay_the_sites_limit() -> None:
     assert limiting(Stats(queued=5, domains=3), 0, 1000).startswith("the sites: 3 domains")
+
+
+READY = {"ready": 3000, "in_flight": 100, "cores": 2}
+
+
+@pytest.mark.parametrize(
+    ("figures", "line"),
+    [
+        # The seven-minute crawl: others have the cores, and the loop is never idle.
+        (
+            {"cpu_share": 1.1, "loop_busy": 0.98, "core_wait": 0.5, "others_busy": 0.4},
+            "cores: other programs use 40 % of 2 cores, an engine waits 50 % of the time for one",
+        ),
+        # Others have the cores, but nobody waits for them.
+        (
+            {"loop_busy": 0.98, "core_wait": 0.05, "others_busy": 0.8},
+            "CPU: an engine has something",
+        ),
+        # The engines wait for each other's cores alone.
+        (
+            {"loop_busy": 0.95, "core_wait": 0.5, "others_busy": 0.05},
+            "CPU: an engine has something",
+        ),
+        # The loop is idle: it is not the cores.
+        ({"loop_busy": 0.3, "core_wait": 0.5, "others_busy": 0.9}, "nothing: 3,000 domains"),
+        (
+            {"loop_busy": 0.5, "store_wait": 0.4, "store_lag_s": 3.4},
+            "store: engines wait for it 40 %",
+        ),
+        ({"loop_busy": 0.5, "store_wait": 0.1}, "nothing: 3,000 domains"),
+        ({"short_of_memory": True, "bodies_mb": 512.0}, "memory: responses under way hold 512 MB"),
+        ({"short_of_memory": True, "short_of_files": True, "loop_busy": 1.0}, "memory: "),
+        ({"store_lag_s": 6.0, "short_of_memory": True}, "disk: "),
+        ({"rate": 200.0, "rate_before": 100.0}, "nothing: 3,000 domains are ready, speeding up"),
+        ({"rate": 100.0, "rate_before": 100.0}, "nothing: 3,000 domains are ready, 100 visits"),
+        ({"rate": 50.0, "rate_before": 100.0}, "nothing: 3,000 domains are ready, 50 visits"),
+    ],
+)
+def test_what_limits_while_domains_are_ready(figures: dict[str, object], line: str) -> None:
+    """Of a crawl that has enough to do, it is never said that it speeds up when it does not."""
+    known = set(Stats.__dataclass_fields__)
+    assert set(figures) <= known, "figures that nobody measures"
+    stats = Stats.from_dict({"engines": 2, **BUSY, **READY, **figures})
+    assert limiting(stats, delay=70, max_workers=1000).startswith(line)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, 504.0])
+def test_a_steady_rate_is_no_speeding_up(rate: float) -> None:
+    for ready in (11, 400, 3000, 100_000):
+        stats = Stats(queued=10_000, held=ready, ready=ready, in_flight=100)
+        for name in ("rate", "rate_before"):
+            setattr(stats, name, rate) if hasattr(stats, name) else None
+        assert "speeding up" not in limiting(stats, 70, 1000)
+
+
+def test_of_many_engines_the_one_that_waits_most_counts() -> None:
+    one = Stats(core_wait=0.1, loop_busy=0.2, turn_cpu_max_ms=10.0, turns_cpu={"1": 5})
+    two = Stats(core_wait=0.6, loop_busy=0.9, turn_cpu_max_ms=30.0, turns_cpu={"1": 2, "50": 1})
+    total = Stats.merge([one, two])
+    assert (total.core_wait, total.loop_busy, total.turn_cpu_max_ms) == (0.6, 0.9, 30.0)
+    assert total.turns_cpu == {"1": 7, "50": 1}

@@ -139,7 +139,11 @@ def test_bodies_under_way_are_bounded_together(loop: Loop, server: HttpServer) -
     server.paths["/big"] = say_for_ever(HEAD + b"\r\n", b"x" * 65536)
     fetcher = loop.fetcher(FetchLimits(buffered=100_000))
     response = loop.get(fetcher, loop.request(server.port, "/big"))
-    assert verdict(response) == (Failure.LOCAL, "", 0)
+    assert verdict(response) == ("", Truncated.LENGTH, 200), "it is the one that holds too much"
+    server.paths["/small"] = say(reply(b"x" * 30_000))
+    fetcher = loop.fetcher(FetchLimits(buffered=20_000))
+    response = loop.get(fetcher, loop.request(server.port, "/small"))
+    assert verdict(response) == (Failure.MEMORY, "", 0)
 
 
 # The pure parts.

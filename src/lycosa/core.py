@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from lycosa.backlog import Backlog
 from lycosa.errands import Memory, Slots, is_errand, link
 from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import Batch, Deferral, Purge
@@ -24,7 +25,7 @@ BATCH_PAGES = 500
 BATCH_LINKS = 20_000
 BATCH_BYTES = 64 << 20  # of text and WARC that may wait for the store: then no visit is started
 WAITING_LINKS = 500_000  # the same for links, about 150 MB: a store may be away for minutes
-STARTS_PER_TURN = 100
+STARTS = 20  # at once: the loop looks at its clock in between
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 BUG = "bug"  # outcome of a URL whose handling raised
@@ -69,6 +70,7 @@ class Core:
         self.learnt: list[Held] = []  # for the ledger, before the next request of their visits
         self.ended: list[Result] = []  # for the ledger
         self.lookups: list[Held] = []  # domains that wait for the address of their next URL
+        self.backlog = Backlog()
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
         self.total_pages = 0
@@ -89,7 +91,7 @@ class Core:
     def start(self, now: float) -> list[Request]:
         """Begin visits: the requests to send once `started` is in the ledger."""
         requests: list[Request] = []
-        for _ in range(STARTS_PER_TURN):
+        for _ in range(STARTS):
             if not self._may_start(now):
                 break
             held = self.scheduler.next(now)
@@ -104,9 +106,22 @@ class Core:
         return (
             scheduler.visiting < scheduler.workers
             and self._bytes < BATCH_BYTES
-            and len(self.batch.links) < WAITING_LINKS
+            and not self._behind()
             and self._in_time(now)
         )
+
+    def _behind(self) -> bool:
+        """Whether the store has more to do than is good: it must not fall behind."""
+        pages, links = len(self.batch.pages), len(self.batch.links)
+        return links >= WAITING_LINKS or self.backlog.full(pages, links)
+
+    def waits_for_store(self) -> bool:
+        """Whether free slots have nothing to do because of the store: it has too much to write, or
+        was asked for domains that it has."""
+        scheduler = self.scheduler
+        if self.stopping or scheduler.visiting >= scheduler.workers:
+            return False
+        return self._behind() if scheduler.ready_count else scheduler.pressing
 
     def can_start(self, now: float) -> bool:
         """Whether `start` would find something to do."""
@@ -342,8 +357,8 @@ class Core:
             held = self.scheduler.held.get(ident)
             if held is not None:
                 held.queued += count
-        if reply.exclude is not None:
-            self.scope = self.harvest.scope = self.scope.excluding(reply.exclude)
+        if reply.scope is not None:
+            self.scope = self.harvest.scope = reply.scope
         for page in reply.skipped:
             self.stats.uncount(page.outcome, page.status)
         _tally(self.stats.drops, committed.drops)

@@ -10,7 +10,6 @@ unsent.
 
 from __future__ import annotations
 
-import gc
 import os
 import select
 import signal
@@ -31,6 +30,7 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
+from lycosa.control import Control, Lateness
 from lycosa.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.datadir import TRUST
 from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
@@ -43,13 +43,16 @@ from lycosa.errors import (
 )
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
+from lycosa.files import Files
 from lycosa.frontier import Frontier, open_frontier
+from lycosa.gauges import Gauges
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
 from lycosa.mark import Mark
-from lycosa.memory import Memory
+from lycosa.memory import Collector, share_heap
 from lycosa.metrics import Stats
 from lycosa.patience import Patience
+from lycosa.pipe import Pipe
 from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
@@ -60,14 +63,18 @@ from lycosa.urls import split
 from lycosa.visit import VisitRules
 
 SEGMENT_BYTES = 1 << 30
-TURN_BUDGET = 0.020  # seconds of a turn spent on responses; the rest waits for the next turn
+# Seconds of a turn that may go to each kind of work, by the clock on the wall: whoever else wants
+# the core or the interpreter must not make turns long. What is left waits for the next turn.
+SERVE_BUDGET = 0.008  # sockets
+FULL_BUDGET = 0.001  # sockets, while many responses wait: what has come goes before what comes
+RESPONSE_BUDGET = 0.012  # responses
+START_BUDGET = 0.006  # new visits
+SWITCH = 0.0005  # seconds after which the store thread gives the interpreter back to the loop
 BACKLOG = 32  # responses that wait, above which no visit is started
-SLOW_PAGE = 0.050  # seconds that no page should hold the loop (S3)
 REPORT_EVERY = 1.0
 WARN_EVERY = 10.0
-MAX_UNREAD = 1 << 16  # bytes of reports kept for a supervisor that does not read
 STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
-SHORTAGE_FACTOR = 0.9  # concurrency after the machine ran out of open files
+PRESSED = 5.0  # seconds for which a shortage of memory is told
 
 log = get_logger("engine")
 
@@ -80,10 +87,10 @@ class Engine:
         self.crawl = CrawlSettings.from_json(settings["crawl"])
         self.root = Path(settings["data_dir"])
         self.to_ms: float = settings["to_ms"]
-        self.full_workers = self.workers = int(settings["workers"])
+        self.workers = int(settings["workers"])
+        self._files = Files(self.workers)
         self.poller = Poller()
-        self._input = b""
-        self._output = b""
+        self.pipe = Pipe()
         self._patience = Patience(self.crawl.lease_time)
         self.frontier, self.owner = self._enter()
         self._make_network()
@@ -94,11 +101,10 @@ class Engine:
         self._stop_at = 0.0
         self._closing = False
         self.exit_code: int | None = None
+        lateness = self._make_control(settings.get("control"))
+        self._gauges = Gauges(self.core.stats, lateness, settings["engines"])
         self._reported = 0.0
-        self._cpu = time.process_time()
-        self._visits = 0
         self._commit_began = 0.0
-        self._memory = Memory()
         self._warned = float("-inf")
 
     def _ms(self, now: float) -> float:
@@ -122,7 +128,7 @@ class Engine:
                 self._wait_outside(self._patience.after(error))
 
     def _wait_outside(self, seconds: float) -> None:
-        self._write_report({"owner": 0, "stats": Stats().to_dict()})
+        self.pipe.report({"owner": 0, "stats": Stats().to_dict()})
         if select.select([0], [], [], seconds)[0]:
             data = os.read(0, 4096)
             if not data:
@@ -159,8 +165,9 @@ class Engine:
         if self.settings["warc"]:
             warc = SegmentWriter(self.root, "warc", self.owner, SEGMENT_BYTES, self._warcinfo)
         renew = self.crawl.lease_time / 20
+        self.scope = Scope(self.crawl.scope_rules())
         self.exchanger = Exchanger(
-            self.frontier, self.owner, engine_now, text, warc, self.ledger, renew
+            self.frontier, self.owner, engine_now, text, warc, self.ledger, renew, self.scope
         )
 
     def _warcinfo(self, name: str) -> bytes:
@@ -175,8 +182,7 @@ class Engine:
         )
 
     def _make_core(self) -> None:
-        crawl, node = self.crawl, self.settings
-        scope = Scope(crawl.scope_rules())
+        crawl, node, scope = self.crawl, self.settings, self.scope
         visit = VisitRules(crawl.delay, crawl.visit_timeout, sitemaps=crawl.sitemaps)
         harvest = HarvestRules(
             obey_nofollow=not crawl.ignore_nofollow,
@@ -204,6 +210,14 @@ class Engine:
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
 
+    def _make_control(self, memory: int | None) -> Lateness | None:
+        """The first engine starts the process that all engines of the node look at."""
+        if memory is None:
+            return None
+        if self.settings["engine"] == 0:
+            self._control = Control(memory)
+        return Lateness(memory)
+
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)
         return None if answer is None else answer.first
@@ -223,39 +237,51 @@ class Engine:
         """Turn until the end; returns the exit code."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor hears it and says stop
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.set_blocking(0, False)
-        os.set_blocking(1, False)
+        self.pipe.unblock()
         self.poller.watch(0, True, False, self._hear)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(300_000, 50, 100)
+        sys.setswitchinterval(SWITCH)
+        collector = Collector()
         while self.exit_code is None:
-            self._turn()
+            self._turn(collector)
         return self.exit_code
 
-    def _turn(self) -> None:
+    def _turn(self, collector: Collector) -> None:
+        gauges = self._gauges
+        gauges.waits(engine_now(), self.core.waits_for_store())
         ready = self.poller.poll(self._timeout(engine_now()))
         now = engine_now()
-        self._serve(ready)
+        gauges.begins(now)
+        full = len(self.fetcher.finished) >= BACKLOG
+        self._serve(ready, now + (FULL_BUDGET if full else SERVE_BUDGET))
         self.resolver.turn()
         self.fetcher.turn(engine_now())
-        self._responses(now)
+        self._responses(engine_now() + RESPONSE_BUDGET)
         self._write_ledger()
-        if len(self.fetcher.finished) < BACKLOG:
-            self._send(self.core.start(engine_now()))
+        self._start(engine_now() + START_BUDGET)
         self._look_up()
         self._exchange(engine_now())
         self._report(engine_now())
-        took = (engine_now() - now) * 1000
-        self.core.stats.loop_max_ms = max(self.core.stats.loop_max_ms, took)
+        collector.turn()
+        gauges.ends(engine_now())
 
-    def _serve(self, ready: list[Ready]) -> None:
-        """P4: the lease is looked at before every socket, for a process may be stopped anywhere."""
+    def _serve(self, ready: list[Ready], end: float) -> None:
+        """P4: the lease is looked at before every socket, for a process may be stopped anywhere.
+        Sockets that nobody had time for are ready again at the next poll."""
         for each in ready:
             if self._lapsed():
                 return
             self.poller.serve((each,))
+            if engine_now() > end:
+                break
         self._lapsed()
+
+    def _start(self, end: float) -> None:
+        """Begin visits, unless responses wait to be worked through or there is no room for more."""
+        while len(self.fetcher.finished) < BACKLOG and not self.fetcher.full:
+            requests = self.core.start(engine_now())
+            self._send(requests)
+            if not requests or engine_now() > end:
+                break
 
     def _lapsed(self) -> bool:
         """Whether the lease ran out; then nothing of ours is on the wire any more."""
@@ -271,7 +297,8 @@ class Engine:
         if self.fetcher.finished:
             return 0.0
         scheduler = self.core.scheduler
-        if self.core.can_start(now):
+        scheduler.ripen(now)  # or what is due, and can't be started, would make us poll and poll
+        if self.core.can_start(now) and not self.fetcher.full:
             return 0.0  # a turn starts a bounded number of visits
         times = [self._reported + REPORT_EVERY - now]
         if not self.store.busy:
@@ -282,27 +309,17 @@ class Engine:
             times.append(waiting - now)
         return max(0.0, min(times))
 
-    def _responses(self, began: float) -> None:
-        """Work through finished fetches, for as long as the sockets took: what has come must not
-        wait behind what comes."""
-        now = engine_now()
-        end = now + max(TURN_BUDGET, now - began)
+    def _responses(self, end: float) -> None:
+        """Work through finished fetches."""
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
             if response.failure in Failure.OURS:
                 self._shortage(response.failure)
             before = time.thread_time()  # S3 is about work: others may have the core as well
             self._send(self.core.answer(response, engine_now()))
-            self._note_page(time.thread_time() - before)
+            self._gauges.page(time.thread_time() - before)
             if engine_now() > end:
                 break
-
-    def _note_page(self, seconds: float) -> None:
-        stats = self.core.stats
-        if seconds > SLOW_PAGE:
-            stats.slow_pages += 1
-        if seconds * 1000 > stats.page_max_ms:
-            stats.page_max_ms = seconds * 1000
 
     def _send(self, requests: list[Request]) -> None:
         """Starts and longer delays go to the ledger before any request goes to the network."""
@@ -344,15 +361,18 @@ class Engine:
 
     def _shortage(self, failure: str) -> None:
         """Not the host's fault. Out of open files: fewer fetches at once."""
-        stats = self.core.stats
         if failure == Failure.NAMESERVER:
             self._warn("no name server can be reached: the command 'check' says more")
             return
-        stats.local_shortage += 1
-        if not stats.short_of_files or self.core.scheduler.visiting < self.workers:
-            self.workers = max(10, int(self.workers * SHORTAGE_FACTOR))
-            self.core.scheduler.workers = self.workers
-            stats.short_of_files = True
+        self.core.stats.local_shortage += 1
+        if failure == Failure.MEMORY:
+            self.fetcher.pressed = engine_now()
+        else:
+            self._set_workers(self._files.short(self.core.scheduler.visiting))
+
+    def _set_workers(self, workers: int) -> None:
+        self.core.scheduler.workers = workers
+        self.core.stats.short_of_files = self._files.is_short
 
     # -- the store ----------------------------------------------------------------------------
 
@@ -372,14 +392,16 @@ class Engine:
     def _submit(self, exchange: Exchange, closing: bool, now: float) -> None:
         self._commit_began = now
         self._under_way = (exchange, closing)
+        self._size = len(exchange.batch.pages), len(exchange.batch.links)
         self.store.submit(exchange, closing)
 
     def _absorb(self, reply: Reply, now: float) -> None:
         if reply.error is not None:
             self._store_failed(reply.error, now)
             return
+        lag = self.core.stats.store_lag_s = now - self._commit_began
+        self.core.backlog.settled(*self._size, lag)
         self.core.absorb(reply, now)
-        self.core.stats.store_lag_s = now - self._commit_began
         self._patience.over()
         if self._closing:
             with suppress(StoreGone):  # it holds nothing: its lease may run out
@@ -389,6 +411,7 @@ class Engine:
     def _store_failed(self, error: BaseException, now: float) -> None:
         if isinstance(error, StoreGone):
             self._failed = (*self._under_way, now + self._patience.after(error))
+            self.core.backlog.away()
         elif code := engine_exit(error):
             self._end(code, str(error))
         else:
@@ -424,61 +447,38 @@ class Engine:
     # -- the supervisor -----------------------------------------------------------------------
 
     def _hear(self, fd: int, events: int) -> None:
-        try:
-            data = os.read(fd, 4096)
-        except BlockingIOError:
-            return
-        if not data:
+        stop = self.pipe.hear()
+        if stop is None:
             # The supervisor is gone: nobody guards the directory any more.
             self.fetcher.cancel_all()
             os._exit(EXIT_ORPHAN)
-        self._input += data
-        if b"stop\n" in self._input and not self._stop_at:
+        if stop and not self._stop_at:
             self._stop_at = engine_now() + STOP_GRACE
             self.core.stop()
 
     def _report(self, now: float) -> None:
-        since = now - self._reported
-        if since < REPORT_EVERY:
+        if now - self._reported < REPORT_EVERY:
             return
+        self._reported = now
         stats, scheduler = self.core.stats, self.core.scheduler
-        cpu = time.process_time()
-        if self._reported:
-            stats.cpu_share = (cpu - self._cpu) / since
-            rate = (stats.visits - self._visits) / since
-            scheduler.rate += (rate - scheduler.rate) * (0.5 if rate > scheduler.rate else 0.1)
-        self._reported, self._cpu, self._visits = now, cpu, stats.visits
+        scheduler.rate = self._gauges.look(now)
+        if self.store.busy:
+            stats.store_lag_s = max(stats.store_lag_s, now - self._commit_began)
         stats.in_flight = self.fetcher.in_flight
         stats.held = len(scheduler.held)
         stats.ready = scheduler.ready_count
         stats.dns_pending = self.resolver.pending
         stats.uncommitted = len(self.core.batch.pages)
-        stats.rss_mb = self._memory.rss_mb()
-        self._recover()
-        self._write_report({"owner": self.owner, "stats": stats.to_dict()})
+        stats.bodies_mb = self.fetcher.buffered / 1e6
+        stats.short_of_memory = now - self.fetcher.pressed < PRESSED or self.fetcher.full
+        self._set_workers(self._files.recover())
+        self.pipe.report({"owner": self.owner, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
-
-    def _write_report(self, report: dict[str, Any]) -> None:
-        """Never waits for the supervisor: what does not fit now goes out with a later report."""
-        if len(self._output) < MAX_UNREAD:
-            self._output += orjson.dumps(report) + b"\n"
-        try:
-            self._output = self._output[os.write(1, self._output) :]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            os._exit(EXIT_ORPHAN)
-
-    def _recover(self) -> None:
-        """After a shortage concurrency comes back slowly."""
-        if self.workers < self.full_workers and self.core.stats.short_of_files:
-            self.workers = min(self.full_workers, self.workers + max(1, self.full_workers // 100))
-            self.core.scheduler.workers = self.workers
-            self.core.stats.short_of_files = self.workers < self.full_workers
 
 
 def main() -> int:
     """Started by the supervisor, settings on standard input."""
+    share_heap()
     settings = orjson.loads(sys.stdin.buffer.raw.readline())  # type: ignore[union-attr]
     setup(settings["log_level"], settings["log_format"])
     try:

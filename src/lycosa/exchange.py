@@ -19,9 +19,11 @@ from lycosa.frontier import Batch, Committed, Frontier
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
+from lycosa.scope import Scope
 
 log = get_logger("exchange")
 
+FREED = 1000  # rows freed at once, in a millisecond
 LONG_MS = 1000  # after which an answer says little about when the store's clock was read
 
 
@@ -47,7 +49,7 @@ class Reply:
     leases: list[Lease] = field(default_factory=list)
     runs: dict[int, list[QueuedUrl]] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)  # addresses that are ours, until when
-    exclude: tuple[str, ...] | None = None  # set when the exclusions changed
+    scope: Scope | None = None  # set when the exclusions changed
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
     to_ms: float | None = None  # store clock - engine clock, where the store has its own
     error: BaseException | None = None
@@ -71,6 +73,7 @@ class Exchanger:
         warc: SegmentWriter | None = None,
         ledger: Syncs | None = None,
         renew_every: float = 0.0,
+        scope: Scope | None = None,
     ) -> None:
         self.frontier = frontier
         self.owner = owner
@@ -82,6 +85,7 @@ class Exchanger:
         self._renew_every = renew_every  # seconds in which nothing to say needs no commit
         self._renewed = float("-inf")
         self._rules_version = 0
+        self._scope = scope
         self._to_ms: float | None = None  # store clock - engine clock, as last measured
 
     def perform(self, exchange: Exchange, closing: bool = False) -> Reply:
@@ -94,6 +98,7 @@ class Exchanger:
                 self._commit(exchange, reply, closing)
             self._hear(reply)
             self._supply(exchange, reply)
+            _let_go(exchange.batch)
         except Exception as error:  # crosses to the loop's thread
             reply.error = error
         return reply
@@ -119,8 +124,11 @@ class Exchanger:
         return True
 
     def _hear(self, reply: Reply) -> None:
+        """New exclusions are made ready here: a long list would hold the loop."""
         if reply.committed and reply.committed.rules_version != self._rules_version:
-            reply.exclude = tuple(self.frontier.exclusions())
+            exclude = tuple(self.frontier.exclusions())
+            if self._scope is not None:
+                reply.scope = self._scope.excluding(exclude)
             self._rules_version = reply.committed.rules_version
 
     def _commit(self, exchange: Exchange, reply: Reply, closing: bool) -> None:
@@ -192,6 +200,14 @@ class Exchanger:
         for writer in (self._text, self._warc, self._ledger):
             if writer is not None:
                 yield from writer.sync(closing)
+
+
+def _let_go(batch: Batch) -> None:
+    """Free what is committed here, some at a time: freeing all of it would hold the loop."""
+    many: tuple[list[Any], ...] = (batch.links, batch.pages, batch.origins, batch.released)
+    for rows in many:
+        while rows:
+            del rows[-FREED:]
 
 
 def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:

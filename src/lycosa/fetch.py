@@ -24,6 +24,7 @@ from lycosa.multis import Multis
 from lycosa.poller import Poller
 from lycosa.ports import BLOCKED
 from lycosa.records import Failure, Request, Response, Truncated
+from lycosa.sharing import FULL, SHORT, Sharing
 from lycosa.transfer import NEVER, FetchLimits, Outcome, Transfer
 from lycosa.trust import ANY
 
@@ -33,6 +34,8 @@ _MAX_ADDRESSES = 2  # tried per request
 _IDLE_SECONDS = 10  # an unused connection is closed when another request starts after that
 # One key share instead of two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
+_LOOK = 0.5  # seconds between looks at who holds memory, while it is short
+_TIMERS = 100  # limits in time looked at in one turn
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
 
 
@@ -77,6 +80,10 @@ class Fetcher:
         self.now = now
         self.finished: deque[Response] = deque()
         self.quota = curl.Quota(limits.buffered)
+        self.pressed = -NEVER  # when memory for bodies was last short
+        self._sharing = Sharing(limits.buffered)
+        self._short, self._full = SHORT * limits.buffered, FULL * limits.buffered
+        self._next_look = 0.0
         self.mishaps = 0  # errors of our own inside libcurl's callbacks: should stay 0
         self._resolver = resolver
         self._settings = settings
@@ -141,18 +148,41 @@ class Fetcher:
         due = self._multis.due
         if self._timers and self._timers[0][0] < due:
             due = self._timers[0][0]
+        if self.quota.used > self._short:
+            due = min(due, self._next_look)
         return None if due == NEVER else max(0.0, due - self.now())
 
     def turn(self, now: float) -> None:
         """Collect what is complete and run what is due. Once per turn of the loop."""
         self._collect()
-        timers = self._timers
-        while timers and timers[0][0] <= now:
+        timers, left = self._timers, _TIMERS
+        while left and timers and timers[0][0] <= now:
+            left -= 1
             _, timer, transfer = heapq.heappop(timers)
             if transfer.timer == timer:
                 self._check(transfer, now)
         self._multis.turn(now)
         self._collect()
+        if self.quota.used > self._short:
+            self._share(now)
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for the bodies of more requests."""
+        return self.quota.used > self._full
+
+    def _share(self, now: float) -> None:
+        """Memory for bodies is short: some of those who hold it end with what they have."""
+        if now < self._next_look and not self.full:
+            return
+        self._next_look = now + _LOOK
+        held = {
+            id(each): each for each in self._flights.values() if each.active and each.inbox.size
+        }
+        for key in self._sharing.to_cut([(k, each.inbox.size) for k, each in held.items()], now):
+            self.pressed = now
+            transfer = held[key]
+            self._finish(transfer, transfer.outcome(curl.Code.TIMED_OUT))
 
     def cancel(self, request: Request) -> None:
         """Close the request's connection at once. It finishes as Failure.STOPPED."""

@@ -11,7 +11,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 # Gauges where the sum over engines has no meaning: the worst one is what a person wants to know.
-_WORST = frozenset({"store_lag_s", "loop_max_ms", "page_max_ms"})
+_WORST = frozenset(
+    {
+        *("store_lag_s", "loop_max_ms", "page_max_ms", "turn_cpu_max_ms", "turn_wall_max_ms"),
+        *("turn_excused_max_ms", "loop_busy", "core_wait", "others_busy", "cores", "store_wait"),
+    }
+)
 # Told to every engine alike by the store, so that merging must not add them up.
 _SAME = frozenset({"queued", "domains"})
 
@@ -30,6 +35,9 @@ class Stats:
     local_shortage: int = 0  # fetches put back because this machine had no more open files
     exchanges: int = 0  # with the store: commit, lease and refill of one batch
     slow_pages: int = 0  # that held the loop for more than 50 ms (S3)
+    turns_cpu: dict[str, int] = field(default_factory=dict)  # turns of the loop, see `turns`
+    turns_wall: dict[str, int] = field(default_factory=dict)
+    turns_excused: int = 0  # long ones in seconds in which an idle process was late, too
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
 
@@ -45,16 +53,28 @@ class Stats:
     cpu_share: float = 0.0  # of one core, 0 to 1; merged: of as many cores as engines
     rss_mb: float = 0.0
     store_lag_s: float = 0.0  # that the last exchange with the store took
+    store_wait: float = 0.0  # share of the time in which the loop had nothing to do but wait for it
+    loop_busy: float = 0.0  # share of the time in which the loop had something to do
+    core_wait: float = 0.0  # share of the time in which it could have run and had no core
+    others_busy: float = 0.0  # share of the machine's cores that other programs use
+    cores: int = 0  # of the machine
+    rate: float = 0.0  # visits a second, over the last seconds
+    rate_before: float = 0.0  # and over half a minute
     loop_max_ms: float = 0.0  # longest turn of the loop since the last report
+    turn_cpu_max_ms: float = 0.0  # longest turn ever
+    turn_wall_max_ms: float = 0.0
+    turn_excused_max_ms: float = 0.0
     page_max_ms: float = 0.0  # longest that one response ever held the loop
     short_of_files: bool = False  # concurrency is lowered for want of open files
+    short_of_memory: bool = False  # transfers were cut off lately for want of room for bodies
+    bodies_mb: float = 0.0  # of responses under way
     loading_seeds: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""
         values = {name: getattr(self, name) for name in _FIELDS}
         values["outcomes"], values["drops"] = dict(self.outcomes), dict(self.drops)
-        return values
+        return values  # the counts of turns are made anew for each report
 
     def uncount(self, outcome: str, status: int) -> None:
         """Take back a page that was not recorded after all."""
@@ -124,7 +144,10 @@ def limiting(stats: Stats, delay: float, max_workers: int) -> str:
     The order is that of cause and effect: a full CPU or slow name servers also fill the
     concurrency, and a stuck disk stops everything.
     """
-    checks = (_loading, _finished, _disk, _cpu, _dns, _files, _concurrency)
+    checks = (
+        *(_loading, _finished, _disk, _memory, _cores, _cpu, _dns, _files, _concurrency),
+        *(_store, _rising),
+    )
     for check in checks:
         line = check(stats, max_workers)
         if line:
@@ -148,11 +171,31 @@ def _disk(stats: Stats, _: int) -> str:
     return f"disk: the store is {stats.store_lag_s:.0f} s behind"
 
 
-def _cpu(stats: Stats, _: int) -> str:
-    if not stats.engines or stats.cpu_share / stats.engines < 0.9:
+def _memory(stats: Stats, _: int) -> str:
+    if not stats.short_of_memory:
         return ""
-    share = 100 * stats.cpu_share / stats.engines
-    return f"CPU: {share:.0f} % of {_count(stats.engines, 'core')} used"
+    return f"memory: responses under way hold {stats.bodies_mb:,.0f} MB, all that they may"
+
+
+def _cores(stats: Stats, _: int) -> str:
+    """The loop always has something to do, and others have the cores."""
+    if stats.loop_busy < 0.8 or stats.core_wait < 0.15 or stats.others_busy < 0.15:
+        return ""
+    cores = _count(stats.cores, "core")
+    return (
+        f"cores: other programs use {_percent(stats.others_busy)} of {cores}, "
+        f"an engine waits {_percent(stats.core_wait)} of the time for one"
+    )
+
+
+def _cpu(stats: Stats, _: int) -> str:
+    """An engine that uses its core, or whose loop is never idle: its store thread has the rest."""
+    share = stats.cpu_share / stats.engines if stats.engines else 0.0
+    if share >= 0.9:
+        return f"CPU: {_percent(share)} of {_count(stats.engines, 'core')} used"
+    if stats.loop_busy >= 0.9:
+        return f"CPU: an engine has something to do {_percent(stats.loop_busy)} of the time"
+    return ""
 
 
 def _dns(stats: Stats, _: int) -> str:
@@ -174,10 +217,27 @@ def _concurrency(stats: Stats, max_workers: int) -> str:
     return f"concurrency: {stats.in_flight:,} of {max_workers:,} fetches in flight (--max-workers)"
 
 
+def _store(stats: Stats, _: int) -> str:
+    if stats.store_wait < 0.2:
+        return ""
+    return (
+        f"store: engines wait for it {_percent(stats.store_wait)} of the time, "
+        f"the last exchange took {stats.store_lag_s:.1f} s"
+    )
+
+
+def _rising(stats: Stats, _: int) -> str:
+    """More is ready than is being visited: soon it will be, if the speed grows."""
+    if stats.ready <= max(10, stats.held // 10):
+        return ""
+    ready = f"{stats.ready:,} domains are ready"
+    if stats.rate > 1.05 * stats.rate_before:
+        return f"nothing: {ready}, speeding up"
+    return f"nothing: {ready}, {stats.rate:,.0f} visits begin a second"
+
+
 def _politeness(stats: Stats, delay: float) -> str:
     domains = max(stats.domains, stats.held)
-    if stats.ready > max(10, stats.held // 10):
-        return f"nothing: {stats.ready:,} domains are ready, speeding up"
     if not delay:
         return f"the sites: {_count(domains, 'domain')}, one request each at a time"
     return f"politeness: {_count(domains, 'domain')} / {delay:g} s"
@@ -185,3 +245,7 @@ def _politeness(stats: Stats, delay: float) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

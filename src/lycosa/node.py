@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from lycosa import datadir, mark, opening, trust, upkeep
+from lycosa import control, datadir, mark, opening, trust, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
@@ -131,6 +131,7 @@ class Supervisor:
         self._active = (float("-inf"), 0)  # when they were counted, domains with something left
         self._logged = self._checked = engine_now()
         self.per_engine = opening.fitting_workers(node)
+        self.control = control.memory()
 
     def _connect(self) -> Frontier:
         return open_frontier(
@@ -154,6 +155,7 @@ class Supervisor:
                 self._turn(read)
         finally:
             self._kill_all()
+            os.close(self.control)
             self.loader.stop()
             signal.set_wakeup_fd(-1)
             for number, handler in previous.items():
@@ -289,7 +291,7 @@ class Supervisor:
             [sys.executable, "-m", "lycosa.engine"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            pass_fds=(self.lock,),
+            pass_fds=(self.lock, self.control),
         )
         now = engine_now()
         worker = Worker(index, process, now, now)
@@ -308,6 +310,7 @@ class Supervisor:
             "engine": index,
             "workers": self.per_engine,
             "max_pages": self.limits.max_pages,
+            "control": self.control,
             **machine_settings(self.node),
         }
 

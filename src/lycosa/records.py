@@ -53,13 +53,14 @@ class Failure:
     RESET = "reset"  # closed or reset before a usable response
     PROTOCOL = "protocol"  # not HTTP, malformed, over libcurl's header limits
     LOCAL = "local"  # our own shortage (EMFILE): the host is not to blame, try again
+    MEMORY = "memory"  # no room for its body: the host is not to blame, try again
     NAMESERVER = "name-server"  # ours can't be reached: no host is to blame, try again
     STOPPED = "stopped"  # we cancelled it
 
     # Failures of the host, not of one URL: they count against the origin (design, section 7).
     HOST = frozenset({NXDOMAIN, DNS, CONNECT, CONNECT_TIMEOUT, TLS})
     # Nobody's but ours: they cost a URL nothing but time.
-    OURS = frozenset({LOCAL, NAMESERVER})
+    OURS = frozenset({LOCAL, MEMORY, NAMESERVER})
 
 
 # Everything that may become of a URL beside `http-NNN`, as it is stored, counted and asked for.

@@ -143,13 +143,14 @@ class Scheduler:
 
     def next(self, now: float) -> Held | None:
         """A domain whose time has come, now being visited; None if there is none."""
-        self._ripen(now)
+        self.ripen(now)
         if not self._ready:
             return None
         self.visiting += 1
         return self._ready.popleft()
 
-    def _ripen(self, now: float) -> None:
+    def ripen(self, now: float) -> None:
+        """Take note of the domains whose time has come."""
         waiting, ready = self._waiting, self._ready
         while waiting and waiting[0][0] <= now:
             ready.append(heapq.heappop(waiting)[2])
@@ -196,7 +197,7 @@ class Scheduler:
     def wanted(self, now: float, lag: float) -> int:
         """How many more domains could be visited until the store has answered the next question,
         which comes in a second; `lag` is how long an answer takes."""
-        self._ripen(now)
+        self.ripen(now)
         if self._has_plenty():
             return 0
         free = self.workers - self.visiting
@@ -206,7 +207,7 @@ class Scheduler:
 
     def starving(self, now: float) -> bool:
         """Whether a free slot has nothing to do."""
-        self._ripen(now)
+        self.ripen(now)
         return not self._ready and self.visiting < self.workers
 
     def thirsty(self) -> list[int]:

@@ -19,6 +19,7 @@ from typing import Protocol
 from lycosa import media
 from lycosa.curl import Code, Easy, Headers, Inbox, Quota
 from lycosa.records import Failure, Kind, Request, Truncated, header_list
+from lycosa.sharing import SMALL
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ _FAILURES = {
     Code.RESOLVE: Failure.DNS,  # can't happen: every address is given
     Code.CONNECT: Failure.CONNECT,
     Code.TIMED_OUT: Failure.TIMEOUT,
-    Code.MEMORY: Failure.LOCAL,
+    Code.MEMORY: Failure.MEMORY,
     Code.INTERFACE: Failure.LOCAL,
     Code.CA_FILE: Failure.LOCAL,
     Code.TLS_CONNECT: Failure.TLS,
@@ -195,7 +196,10 @@ class Transfer:
         if self.stop is not None:
             return self.stop
         if self.inbox.refused:
-            return Failure.LOCAL, Truncated.NO
+            # Whoever holds much keeps what has come; who holds little is not to blame.
+            if self.inbox.size >= SMALL:
+                return Failure.NONE, Truncated.LENGTH
+            return Failure.MEMORY, Truncated.NO
         if self.inbox.cut:
             return Failure.NONE, Truncated.LENGTH
         if self.head:

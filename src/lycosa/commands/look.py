@@ -62,6 +62,7 @@ def status(values: Values, _: list[str]) -> int:
             engine["alive"] = False  # whatever its lease says: the directory is free
     found["limit"] = limit_of(found, stored) if found["running"] else ""
     found["waits"] = long_waits(found["waits"], stored)
+    found["loop"] = loop_of(found["engines"])
     if values["json"]:
         print_json(found)
     else:
@@ -96,6 +97,33 @@ def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     return limiting(stats, settings.delay, sum(each.get("max_workers", 1000) for each in told))
 
 
+def loop_of(engines: list[dict[str, Any]]) -> dict[str, Any]:
+    """How long the turns of the engines' loops took, by CPU and by wall time, in milliseconds."""
+    from lycosa.metrics import Stats
+    from lycosa.turns import summary
+
+    stats = Stats.merge([Stats.from_dict(each) for each in engines])
+    cpu = summary(stats.turns_cpu, stats.turn_cpu_max_ms)
+    wall = summary(stats.turns_wall, stats.turn_wall_max_ms)
+    return {
+        "cpu": asdict(cpu),
+        "wall": asdict(wall),
+        "excused": {"turns": stats.turns_excused, "max_ms": round(stats.turn_excused_max_ms, 1)},
+    }
+
+
+def _loop_line(loop: dict[str, Any]) -> str:
+    cpu, wall, excused = loop["cpu"], loop["wall"], loop["excused"]
+    text = (
+        f"loop     99.9 % of {cpu['turns']:,} turns within {cpu['p999_ms']:g} ms of CPU"
+        f" (longest {cpu['max_ms']:g}), within {wall['p999_ms']:g} ms in all"
+        f" (longest {wall['max_ms']:g})"
+    )
+    if excused["turns"]:
+        text += f"; {excused['turns']:,} longer ones while the whole machine was late"
+    return text
+
+
 def same_crawl(values: Values) -> tuple[object, ...]:
     """The flags that name this crawl in another command, as far as they are needed."""
     given = [name for name in ("data-dir", "store") if name in values.given]
@@ -119,6 +147,8 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
+    if found.get("loop", {}).get("cpu", {}).get("turns"):
+        lines.append(_loop_line(found["loop"]))
     return lines + [_engine_line(each, now_ms) for each in alive]
 
 

@@ -1,0 +1,51 @@
+"""The pipes between an engine and its supervisor, as the engine has them.
+
+Owns what was heard and what could not yet be written; never waits for the supervisor.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import orjson
+
+from lycosa.errors import EXIT_ORPHAN
+
+MAX_UNREAD = 1 << 16  # bytes of reports kept for a supervisor that does not read
+
+
+class Pipe:
+    """Words come in on one descriptor, reports go out on another."""
+
+    def __init__(self, read: int = 0, write: int = 1) -> None:
+        self._read, self._write = read, write
+        self._input = b""
+        self._output = b""
+
+    def unblock(self) -> None:
+        """From now on neither side waits."""
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+
+    def hear(self) -> bool | None:
+        """Whether a stop was asked for; None when the supervisor is gone."""
+        try:
+            data = os.read(self._read, 4096)
+        except BlockingIOError:
+            return b"stop\n" in self._input
+        if not data:
+            return None
+        self._input += data
+        return b"stop\n" in self._input
+
+    def report(self, report: dict[str, Any]) -> None:
+        """What does not fit now goes out with a later report."""
+        if len(self._output) < MAX_UNREAD:
+            self._output += orjson.dumps(report) + b"\n"
+        try:
+            self._output = self._output[os.write(self._write, self._output) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            os._exit(EXIT_ORPHAN)
