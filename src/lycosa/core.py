@@ -350,6 +350,7 @@ class Core:
                 held.queued += count
         if reply.exclude is not None:
             self.scope = self.harvest.scope = self.scope.excluding(reply.exclude)
+            self.scheduler.forgive()
         for page in reply.skipped:
             self.stats.uncount(page.outcome, page.status)
         _tally(self.stats.drops, committed.drops)

@@ -238,6 +238,7 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
             node_key(): orjson.dumps(node_json(node)).decode(),
             "stop": 0,
             "seeds_loaded": 0,
+            "finished": 0,
         }
     )
     return frontier
