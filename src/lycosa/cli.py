@@ -4,7 +4,8 @@ Owns the list of commands, help, exit codes and what a person reads when somethi
 flags come from `options`, the work is in `commands`. Imports nothing heavy: `lycosa --help` must
 answer at once.
 
-Exit codes: 0 done, 1 it failed, 2 the user can fix it, 130 interrupted.
+Exit codes: 0 done, 1 it failed, 2 the user can fix it, 3 a crawl that was asked to stop before its
+end, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -97,11 +98,16 @@ COMMANDS = (
     ),
     Command(
         "exclude",
-        "look:exclude",
-        "never visit these again; a running crawl obeys within seconds",
-        ("lycosa exclude example.org",),
+        "exclude:exclude",
+        "never visit these again: tells what they hit, and asks; a running crawl obeys in seconds",
+        (
+            "lycosa exclude example.org --dry-run",
+            "lycosa exclude .test '*/calendar/*' --yes",
+            "lycosa exclude --list",
+            "lycosa exclude example.org --remove",
+        ),
         "PATTERN",
-        "+",
+        "*",
         "a domain, host or URL pattern, as in --exclude-file",
     ),
     Command("stop", "look:stop", "ask a running crawl to stop; --resume goes on with it"),

@@ -359,6 +359,7 @@ class Core:
                 held.queued += count
         if reply.scope is not None:
             self.scope = self.harvest.scope = reply.scope
+            self.scheduler.forgive()
         for page in reply.skipped:
             self.stats.uncount(page.outcome, page.status)
         _tally(self.stats.drops, committed.drops)

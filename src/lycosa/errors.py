@@ -46,6 +46,9 @@ class Bug(LycosaError):
     """Something that can't happen did."""
 
 
+# How a crawl ends that was asked to: there is more to do, unlike after 0.
+EXIT_STOPPED = 3
+
 # How the process of an engine ends, if not by being told to: its exit codes, for its supervisor.
 EXIT_FENCED = 4
 EXIT_DISK_FULL = 5

@@ -26,6 +26,7 @@ from lycosa.errors import (
     EXIT_DAMAGED,
     EXIT_DISK_FULL,
     EXIT_FENCED,
+    EXIT_STOPPED,
     StoreError,
     UserError,
 )
@@ -198,7 +199,7 @@ class Supervisor:
 
     def _heed_signals(self) -> None:
         if self._signals:
-            self.stop("asked to stop: finishing what is in flight")
+            self.stop("asked to stop: finishing what is in flight", EXIT_STOPPED)
         if self._signals >= 2:
             self._kill_all()
 
@@ -227,7 +228,7 @@ class Supervisor:
         self.stored_pages, stop = self.frontier.totals()
         self._check_server()
         if stop:
-            self.stop("asked to stop by the command")
+            self.stop("asked to stop by the command", EXIT_STOPPED)
         elif 0 < self.limits.max_pages <= self.stored_pages:
             self.stop(f"{self.limits.max_pages} pages reached")
         elif self.loader.done.is_set() and self.frontier.finished():
@@ -268,11 +269,11 @@ class Supervisor:
         if expired - owners - ours:
             self.frontier.rescue()
 
-    def stop(self, why: str) -> None:
+    def stop(self, why: str, code: int = 0) -> None:
         """Ask all engines to finish, commit and end."""
         if self.stopping:
             return
-        self.stopping = engine_now()
+        self.stopping, self.exit_code = engine_now(), self.exit_code or code
         if why:
             self._say(why)
         for worker in self.workers.values():
@@ -494,4 +495,5 @@ class Supervisor:
         for text in summary(snapshot, str(directory), self.finished, hint, store):
             print(text)
         self.frontier.close()
-        return self.exit_code
+        unbegun = self._signals and not self.finished  # asked while seeds were loading
+        return self.exit_code or (EXIT_STOPPED if unbegun else 0)

@@ -250,6 +250,7 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
             original.ORIGIN_KEY: original.identity_json(path),
             "stop": 0,
             "seeds_loaded": 0,
+            "finished": 0,
         }
     )
     return frontier

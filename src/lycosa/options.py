@@ -316,6 +316,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("limit", whole(1, 10**9), 100, "at most this many", "N", commands=("pages",),
            flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),
+    Option("list", SWITCH, False, "list the exclusions", commands=("exclude",), flag_only=True),
+    Option("remove", SWITCH, False, "take these exclusions back, and queue again what they took"
+           " out, as far as it is kept", commands=("exclude",), flag_only=True),
+    Option("dry-run", SWITCH, False, "only say what would happen", commands=("exclude",),
+           flag_only=True),
+    Option("yes", SWITCH, False, "do not ask before URLs leave the queue",
+           commands=("crawl", "exclude"), flag_only=True),
     Option("data-dir", PATH, Path("lycosa-demo"), "where the demo is kept; an older demo there is"
            " replaced", "DIR", commands=("demo",), flag_only=True),
     Option("domains", whole(1, 100_000), 200,

@@ -234,6 +234,14 @@ class Scheduler:
         self._waiting.clear()
         self._dry.clear()
 
+    def forgive(self) -> None:
+        """Somebody changed the rules or wants URLs tried again: no origin stays given up."""
+        for held in self.held.values():
+            for known in held.origins.values():
+                if known.record.reason:
+                    known.record.reason = ""
+                    known.record.failures = known.record.retry_ms = 0
+
     def next_time(self) -> float | None:
         """When a waiting domain is ready next; None if none waits."""
         return self._waiting[0][0] if self._waiting else None

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from lycosa.errors import UserError
 from lycosa.ports import blocked_port
-from lycosa.urls import canonical, split
+from lycosa.urls import canonical, registrable, split
 
 # Every answer of `Scope.refuses` but ''.
 REASONS = (
@@ -73,7 +73,7 @@ class Scope:
 
     def __init__(self, rules: ScopeRules) -> None:
         """UserError if an exclusion can't be understood."""
-        entries = parse_excludes(rules.exclude)
+        entries = parse_excludes(rules.exclude, known=True)
         self.rules = rules
         self._max_depth = 1 << 62 if rules.max_depth is None else rules.max_depth
         self._hosts = frozenset(entry for entry in entries if _kind(entry) == "host")
@@ -142,6 +142,23 @@ class Scope:
         """True if every URL of a registrable domain is excluded."""
         return bool(self._hosts or self._suffixes) and self._excluded_host(domain)
 
+    def excluded_by(self, url: str, host: str) -> list[str]:
+        """The exclusions that hit a URL, all of them: for people, who ask why."""
+        text = host.rstrip(".") + url[url.find("/", 8) :]
+        globs = (*self._patterns.get(host.rstrip("."), ()), *self._patterns.get("", ()))
+        return [*self.host_lines(host), *(g.pattern for g in globs if g.matches(text))]
+
+    def host_lines(self, host: str) -> list[str]:
+        """The exclusions that hit everything of a host."""
+        name, lines = host.rstrip("."), []
+        if name in self._hosts:
+            lines.append(name)
+        while dot := name.find(".") + 1:
+            name = name[dot:]
+            lines += [name] if name in self._hosts else []
+            lines += [f".{name}"] if name in self._suffixes else []
+        return lines
+
     def _excluded(self, url: str, host: str) -> bool:
         excluded = self._known_host(host)
         if excluded or not self._patterns:
@@ -193,9 +210,10 @@ class _Glob:
     Pieces are taken leftmost first, which is always right for globs: there is no backtracking.
     """
 
-    __slots__ = ("_first", "_last", "_middle", "_needed", "_shortest")
+    __slots__ = ("_first", "_last", "_middle", "_needed", "_shortest", "pattern")
 
     def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
         self._first, *rest = pattern.split("*")
         self._last = rest.pop()  # every pattern has a '*'
         self._middle = [piece for piece in rest if piece]
@@ -232,14 +250,18 @@ _scheme = re.compile(r"https?://", re.IGNORECASE)
 _address_range = re.compile(r"[0-9.]+/[0-9]{1,2}|[0-9a-f:]*:[0-9a-f:]*/[0-9]{1,3}").fullmatch
 
 
-def parse_excludes(lines: Iterable[str]) -> tuple[str, ...]:
-    """The entries of an exclude file, in normal form, each once; UserError names a bad line."""
+def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]:
+    """The entries of an exclude file, in normal form, each once; UserError names a bad line.
+    `known`: they were accepted before, by whatever list of suffixes was right then."""
     entries: dict[str, None] = {}
     for number, line in enumerate(lines, 1):
         text = _comment.sub("", line.removeprefix("\ufeff")).strip()
         if text:
             try:
-                entries[_entry(text)] = None
+                entry = _entry(text)
+                if not known and _kind(entry) == "host":
+                    _refuse_suffix(entry)
+                entries[entry] = None
             except ValueError as problem:
                 raise UserError(f"Line {number} of the exclusions, {text!r}: {problem}.") from None
     return tuple(entries)
@@ -258,6 +280,16 @@ def _entry(text: str) -> str:
         suffix = host.removeprefix("*") if host.startswith(("*.", ".")) else ""
         return "." + _host(suffix[1:]) if suffix else _host(host)
     return _pattern(host, path)
+
+
+def _refuse_suffix(host: str) -> None:
+    """ValueError for a host that is a public suffix: it would take millions of domains along."""
+    if ":" in host or registrable(f"x.{host}") != f"x.{host}":
+        return
+    alone = "" if "." in host else f", or {host}/* for the host of that name alone"
+    raise ValueError(
+        f"it is a public suffix, write .{host} to exclude every domain below it{alone}"
+    )
 
 
 def _host(text: str) -> str:

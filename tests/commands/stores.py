@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+from lycosa.cli import main
 from lycosa.clock import wall_now
 from lycosa.config import CrawlSettings
 from lycosa.frontier import Batch, Frontier, Link, Release
@@ -44,14 +46,18 @@ class Stored:
 
     def run(self, *words: str, code: int = 0, text: str | None = None) -> str:
         """What a command prints on both streams."""
-        done = subprocess.run(
-            [sys.executable, "-m", "lycosa", *words, *self.flags],
-            capture_output=True, text=True, timeout=100, input=text or "",
-        )  # fmt: skip
-        assert done.returncode == code, done.stdout + done.stderr
+        out, err, typed = io.StringIO(), io.StringIO(), sys.stdin
+        sys.stdin = io.StringIO(text or "")
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                done = main([*words, *self.flags])
+        finally:
+            sys.stdin = typed
+        said, complained = out.getvalue(), err.getvalue()
+        assert done == code, said + complained
         if code == 2:
-            assert done.stdout == "" and done.stderr.count("\n") == 1
-        return done.stdout + done.stderr
+            assert said == "" and complained.count("\n") == 1
+        return said + complained
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         frontier = self.open()

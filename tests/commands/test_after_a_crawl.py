@@ -85,10 +85,10 @@ def test_why(crawled: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_why_excluded(crawled: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["exclude", "unwanted.example", "--data-dir", str(crawled)]
-    assert answer(capsys, *words) == "The crawl now has 1 exclusion.\n"
+    assert main(["exclude", "unwanted.example", "--data-dir", str(crawled)]) == 0
+    assert capsys.readouterr().out.endswith("The crawl now has 1 exclusion.\n")
     text = answer(capsys, "why", "https://www.unwanted.example/x", "--data-dir", str(crawled))
-    assert "state        refused: excl" in text
+    assert "state        refused: excluded, by the line unwanted.example" in text
 
 
 def test_audit(crawled: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,7 +96,7 @@ def half_done(root: Path, count: int) -> Crawl:
         process = crawl.start()
         wait_for(lambda: done_rows(crawl) > count // 2, 1800)
         process.send_signal(signal.SIGINT)
-        assert process.wait(120) == 0
+        assert process.wait(120) == 3
     rows = done_rows(crawl)
     print(f"\nstopped with {rows:,} of {count:,} done")
     assert rows < 0.95 * count

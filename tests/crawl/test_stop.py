@@ -15,6 +15,7 @@ from harness import Crawl, lycosa, wait_for
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 
+STOPPED = 3  # the exit code of a crawl that was asked to stop
 SPEC = WorldSpec(seed=8, domains=40, pages=12, delay=0.4).only("robots-allow")
 
 
@@ -39,7 +40,7 @@ def test_a_signal_finishes_commits_and_releases(web: SimWeb, tmp_path: Path, num
     asked = time.monotonic()
     # A terminal sends Ctrl-C to the whole group.
     os.killpg(process.pid, number)
-    assert process.wait(20) == 0
+    assert process.wait(20) == STOPPED
     assert time.monotonic() - asked < 15
     assert crawl.rows("SELECT count(*) FROM domains WHERE lease_owner > 0") == [(0,)]
     assert crawl.rows("SELECT count(*) FROM crawlers WHERE NOT dead") == [(0,)]
@@ -59,7 +60,7 @@ def test_a_second_signal_stops_at_once_and_safely(tmp_path: Path) -> None:
         assert process.poll() is None
         asked = time.monotonic()
         process.send_signal(signal.SIGINT)
-        assert process.wait(5) == 0
+        assert process.wait(5) == STOPPED
         assert time.monotonic() - asked < 2
 
 
@@ -69,7 +70,7 @@ def test_lycosa_stop(web: SimWeb, tmp_path: Path) -> None:
     wait_for(lambda: pages(crawl) > 10)
     done = lycosa("stop", "--data-dir", crawl.data)
     assert done.returncode == 0, done.stderr
-    assert process.wait(20) == 0
+    assert process.wait(20) == STOPPED
 
 
 def test_max_pages_counts_recorded_responses(web: SimWeb, tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_an_exclusion_added_during_a_crawl_takes_effect(web: SimWeb, tmp_path: P
     crawl = Crawl(web, tmp_path, 0.4)
     process = crawl.start()
     wait_for(lambda: pages(crawl) > 20)
-    done = lycosa("exclude", "--data-dir", crawl.data, "d000007.test")
+    done = lycosa("exclude", "--data-dir", crawl.data, "d000007.test", "--yes")
     assert done.returncode == 0, done.stderr
     time.sleep(2.0)
     mark = time.monotonic()
@@ -122,6 +123,32 @@ def test_an_exclusion_added_during_a_crawl_takes_effect(web: SimWeb, tmp_path: P
     assert late == []
     reasons = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)["drops"]
     assert reasons["excluded"] > 0
+
+
+def test_an_exclusion_is_taken_back_during_a_crawl(web: SimWeb, tmp_path: Path) -> None:
+    """What it took out of the queue is queued again, and fetched once."""
+    crawl = Crawl(web, tmp_path, 0.4)
+    process = crawl.start()
+    wait_for(lambda: pages(crawl) > 20)
+    names = [name for name in web.seeds() if name.endswith(("0.test", "5.test"))]
+    done = lycosa("exclude", "--data-dir", crawl.data, *names, "--yes")
+    assert done.returncode == 0 and "Together they hit" in done.stdout, done.stderr
+    wait_for(lambda: crawl.rows("SELECT 1 FROM left_out LIMIT 1"))
+    time.sleep(1.0)
+    process.send_signal(signal.SIGSTOP)  # so that all is there when we look
+    out = {str(url) for (url,) in crawl.rows("SELECT url FROM left_out")}
+    process.send_signal(signal.SIGCONT)
+    back = lycosa("exclude", "--data-dir", crawl.data, *names, "--remove")
+    assert back.returncode == 0, back.stderr
+    assert int(back.stdout.split()[0].replace(",", "")) >= len(out) > 0
+    assert process.wait(100) == 0
+    done_urls = {str(url) for (url,) in crawl.rows("SELECT url FROM pages")}
+    if not out <= done_urls:  # the crawl had ended just before
+        assert crawl.run(resume=True) == 0
+        done_urls = {str(url) for (url,) in crawl.rows("SELECT url FROM pages")}
+    assert out <= done_urls
+    assert set(crawl.texts().values()) == {1}
+    crawl.check_polite()
 
 
 def test_seeds_from_standard_input(web: SimWeb, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ def crawl(values: Values, words: list[str]) -> int:
     stored = _stored(values["data-dir"], values["store"]) if resume else {}
     node = node_settings(values, stored)
     shared = crawl_settings(values, stored_settings(stored))
+    if resume and "exclude-file" in values.given and not _may_exclude(values, shared.exclude):
+        return 1
     limits = run_limits(values)
     from lycosa.log import setup
     from lycosa.node import run_crawl
@@ -50,6 +53,20 @@ def check_seeds(words: list[str], needed: bool) -> list[str]:
         if path.is_dir() or not os.access(path, os.R_OK):
             raise UserError(f"The seed file {word} can't be read.")
     return words
+
+
+def _may_exclude(values: Values, lines: Sequence[str]) -> bool:
+    """An --exclude-file for a crawl that has queued much: the same rules as for `exclude`."""
+    from lycosa.commands.exclude import allowed
+    from lycosa.commands.hits import Counter
+    from lycosa.commands.look import opened
+
+    with opened(values) as reader:
+        known = set(reader.exclusions()[1])
+        new = [line for line in lines if line not in known]
+        counter = Counter(reader, new)
+        counter.run()
+        return allowed(values["yes"], new, counter)
 
 
 def _stored(data_dir: Path, store: str) -> dict[str, Any]:

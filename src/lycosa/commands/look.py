@@ -1,4 +1,4 @@
-"""Commands that look at a crawl or leave it a message: status, pages, show, exclude, stop.
+"""Commands that look at a crawl or leave it a message: status, pages, show, stop.
 
 They read what is committed, while the crawl runs or afterwards, and never hold it up.
 """
@@ -56,7 +56,7 @@ def status(values: Values, _: list[str]) -> int:
         reader.check(CHECK_SECONDS)
         found = reader.status()
         stored = reader.settings()
-    found["running"] = _running(values, found)
+    found["running"] = crawl_running(values, found)
     if not found["running"]:
         for engine in found["engines"]:
             engine["alive"] = False  # whatever its lease says: the directory is free
@@ -70,7 +70,7 @@ def status(values: Values, _: list[str]) -> int:
     return 0
 
 
-def _running(values: Values, found: dict[str, Any]) -> bool:
+def crawl_running(values: Values, found: dict[str, Any]) -> bool:
     """Whether somebody works on a crawl: told by the lock of its directory, on a server by the
     leases."""
     from lycosa.frontier import is_server
@@ -321,24 +321,10 @@ def record_lines(row: PageRow) -> list[str]:
     return [f"{name:<9}{one_line(str(value))}" for name, value in named.items() if value != ""]
 
 
-def exclude(values: Values, words: list[str]) -> int:
-    """Add exclusions to a crawl."""
-    from lycosa.scope import parse_excludes
-
-    lines = list(parse_excludes(words))
-    with opened(values) as reader:
-        total = reader.add_exclusions(lines)
-    if values["json"]:
-        print_json({"added": lines, "exclusions": total})
-    else:
-        print(f"The crawl now has {total:,} exclusion{'' if total == 1 else 's'}.")
-    return 0
-
-
 def stop(values: Values, _: list[str]) -> int:
     """Ask a crawl to stop."""
     with opened(values) as reader:
-        running = _running(values, reader.status())
+        running = crawl_running(values, reader.status())
         if running:
             reader.request_stop()
     if values["json"]:

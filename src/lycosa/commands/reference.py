@@ -22,8 +22,9 @@ or have a unit: `500ms`, `90`, `30m`, `12h`, `2d`. Sizes are bytes or have one: 
 (powers of 1,024). Every switch has a `--no-` form. An unknown flag, key or `LYCOSA_` variable is
 an error.
 
-Exit codes: 0 done, 1 it failed, 2 you can fix it (the sentence on standard error says how),
-130 interrupted before it began.
+Exit codes: 0 done (of a crawl: nothing is left, or a limit that you gave is reached), 1 it failed,
+2 you can fix it (the sentence on standard error says how), 3 a crawl that was asked to stop
+(Ctrl-C, SIGTERM, `lycosa stop`) and has more to do, 130 interrupted before it began.
 """
 
 

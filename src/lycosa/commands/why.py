@@ -55,6 +55,7 @@ class Facts:
     origin: Origin | None = None
     robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
     refused: str = ""  # why scope refuses it: the name under which it is counted
+    lines: tuple[str, ...] = ()  # the exclusions that hit it
     max_pages_per_domain: int = 0
     max_queued_per_domain: int = 0
 
@@ -92,7 +93,7 @@ def gather(reader: Reader, url: str) -> Facts:
     if settings is not None:
         facts.max_pages_per_domain = settings.max_pages_per_domain
         facts.max_queued_per_domain = settings.max_queued_per_domain
-        facts.refused = _refused(facts, settings, reader)
+        facts.refused, facts.lines = _refused(facts, settings, reader)
     return facts
 
 
@@ -104,7 +105,7 @@ def _robots_line(origin: Origin, url: str) -> str:
     return "" if allowed else line or "everything is disallowed"
 
 
-def _refused(facts: Facts, settings: CrawlSettings, reader: Reader) -> str:
+def _refused(facts: Facts, settings: CrawlSettings, reader: Reader) -> tuple[str, tuple[str, ...]]:
     from lycosa.scope import Scope, ScopeRules
     from lycosa.urls import split
 
@@ -116,7 +117,9 @@ def _refused(facts: Facts, settings: CrawlSettings, reader: Reader) -> str:
         seeded_only=settings.seeded_only,
         exclude=(*settings.exclude, *lines),
     )
-    return Scope(rules).refuses(facts.url, split(facts.url).host, facts.domain, depth, seeded)
+    scope, host = Scope(rules), split(facts.url).host
+    reason = scope.refuses(facts.url, host, facts.domain, depth, seeded)
+    return reason, tuple(scope.excluded_by(facts.url, host))
 
 
 def explain(facts: Facts) -> list[str]:
@@ -167,7 +170,7 @@ def _queued(facts: Facts, queue: dict[str, Any]) -> list[str]:
 
 def _unknown(facts: Facts) -> list[str]:
     if facts.refused:
-        return [f"state        refused: {facts.refused}"]
+        return [f"state        refused: {facts.refused}{_by(facts)}"]
     if _capped(facts):
         limit = f"{facts.max_pages_per_domain:,}"
         return [f"state        refused: its domain has the {limit} pages it may have"]
@@ -180,16 +183,22 @@ def _unknown(facts: Facts) -> list[str]:
     return lines
 
 
+def _by(facts: Facts) -> str:
+    return f", by the line {' and '.join(facts.lines)}" if facts.lines else ""
+
+
 def _capped(facts: Facts) -> bool:
     most, row = facts.max_pages_per_domain, facts.domain_row
     return bool(most and row and row.get("pages", 0) >= most)
 
 
 def _rules(facts: Facts) -> list[str]:
-    """What robots.txt and the health of the origin mean for it."""
+    """What exclusions, robots.txt and the health of the origin mean for it."""
     origin, lines = facts.origin, []
+    if facts.lines and (facts.page or facts.queue):
+        lines.append(f"excluded     now{_by(facts)}: it will not be fetched again")
     if origin is None:
-        return ["robots.txt   not asked for yet"]
+        return [*lines, "robots.txt   not asked for yet"]
     if origin.fetched_ms:
         when = f"obtained {utc(origin.fetched_ms)} with status {origin.status}"
         verdict = f"forbids it: {facts.robots_line}" if facts.robots_line else "allows it"

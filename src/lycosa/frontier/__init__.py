@@ -16,6 +16,7 @@ from lycosa import ownfiles
 from lycosa.called import called
 from lycosa.errors import Damaged, StoreError, StoreGone, UserError
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots, Url
+from lycosa.urls import domain_of, host_of
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
@@ -29,6 +30,7 @@ NOT_SEEDED = "not-seeded"
 ANSWER_MS = 3_600_000  # for which the answer of an errand is kept for others
 MOVED = "moved"  # a file that says to which server the crawl went
 HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
+EXCLUDED = "excluded"  # the reason for which an exclusion drops a URL
 
 
 @dataclass(slots=True)
@@ -128,6 +130,7 @@ class StoreRules:
     run_urls: int = 8  # handed out with a lease or refill, per domain
     run_bytes: int = 4096  # of URLs per domain; at least one URL is handed out
     robots_bytes: int = 32 << 20  # of robots rules handed out by one lease call
+    left_out: int = 1_000_000  # URLs taken out by exclusions that are kept, the newest
 
     def refuses(self, state: tuple[int, ...] | None, own: int, seed: bool) -> str:
         """Why a domain takes no more URLs; its holder has applied the caps itself."""
@@ -230,6 +233,9 @@ class Frontier(Protocol):
         says that the text of all of them is gone.
         """
 
+    def restore(self, rows: Sequence[LeftOut]) -> int:
+        """Queue URLs again that exclusions took out; returns how many were not queued or done."""
+
     def expired(self) -> list[int]:
         """Engines whose lease ended and that nobody declared dead; none as long as the caller
         itself has not been in touch with the store for one lease time (`Contact`)."""
@@ -292,6 +298,27 @@ class Frontier(Protocol):
     def close(self) -> None: ...
 
 
+class LeftOut(NamedTuple):
+    """A URL that an exclusion took out of the queue."""
+
+    id: int
+    domain_id: int
+    fp: int
+    url: Url
+    depth: int
+    flags: int
+
+    def link(self) -> Link:
+        return (
+            self.domain_id,
+            self.fp,
+            self.url,
+            self.depth,
+            domain_of(host_of(self.url)),
+            self.flags,
+        )
+
+
 class Place(NamedTuple):
     """Where the output of an engine lies."""
 
@@ -343,6 +370,25 @@ class Reader(Protocol):
     def exclusions(self) -> tuple[int, list[str]]: ...
 
     def add_exclusions(self, lines: list[str]) -> int: ...
+
+    def remove_exclusions(self, lines: Collection[str]) -> int:
+        """Take lines away, also those of --exclude-file; returns how many are left."""
+
+    def domains(self) -> Iterator[tuple[int, str]]:
+        """Every domain that the crawl knows: its id and its name."""
+
+    def queued_count(self, domain_ids: Sequence[int]) -> int:
+        """How many URLs of these domains are queued."""
+
+    def queued_urls(self, domain_id: int | None = None) -> Iterator[str]:
+        """The queued URLs of a domain, or all."""
+
+    def left_out(self) -> Iterator[LeftOut]:
+        """What exclusions took out of the queue, as far as it is kept."""
+
+    def rules_changed(self) -> None:
+        """Engines hear of it within a second: they read the exclusions again, and forget which
+        origins they gave up."""
 
     def request_stop(self) -> None: ...
 

@@ -96,6 +96,11 @@ TABLES = (
             text="url outcome content_type redirect title",
         ),
     ),
+    Table(
+        "left_out",
+        ("id",),
+        _columns(int8="id domain_id fp", int4="depth", int2="flags", text="url"),
+    ),
     Table("segments", ("kind", "id"), _columns(int8="id owner length", text="kind", bool="closed")),
 )
 _TIMES = frozenset({"ready_at", "polite_at", "retry_ms", "renewed_ms"})
@@ -216,7 +221,7 @@ class Move:
 
     def _end(self) -> None:
         with self.db.transaction():
-            for table in ("crawlers", "pages"):
+            for table in ("crawlers", "pages", "left_out"):
                 top = (
                     f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, max(id)))"
                 )

@@ -16,10 +16,10 @@ from typing import Any
 
 import orjson
 
-from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release
-from lycosa.frontier.postgres_again import PostgresAgain
+from lycosa.frontier import EXCLUDED, Batch, Committed, Deferral, Link, Purge, Release
 from lycosa.frontier.postgres_db import blobs, int8s, texts
 from lycosa.frontier.postgres_errands import PostgresErrands
+from lycosa.frontier.postgres_left_out import PostgresLeftOut
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.frontier.tally import counted
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
@@ -39,7 +39,7 @@ _PAGE_NUMBERS = (
 )
 
 
-class PostgresFrontier(PostgresAgain, PostgresErrands):
+class PostgresFrontier(PostgresLeftOut, PostgresErrands):
     """See `frontier.Frontier`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -251,6 +251,8 @@ class PostgresFrontier(PostgresAgain, PostgresErrands):
         added, new_domains = self._add(links, now, result, own=owner)
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
+        if EXCLUDED in result.drops:
+            self._execute("left_out_trim", most=self.rules.left_out)
         self._remember_origins(batch.origins)
         self._remember_delays(batch.delays)
         self._answer(result.refused + batch.answers, now)
@@ -314,7 +316,8 @@ class PostgresFrontier(PostgresAgain, PostgresErrands):
             values: dict[str, Any] = {"id": purge.domain_id, "low": low, "high": high}
             if not purge.forget:
                 values |= {"now": now, "outcome": purge.outcome}
-            count = self._one("purge_forget" if purge.forget else "purge_record", **values)
+            forget = "purge_exclude" if purge.outcome == EXCLUDED else "purge_forget"
+            count = self._one(forget if purge.forget else "purge_record", **values)
             tally = result.drops if purge.forget else result.purged
             tally[purge.outcome] = tally.get(purge.outcome, 0) + count
             total += count
@@ -331,6 +334,12 @@ class PostgresFrontier(PostgresAgain, PostgresErrands):
         if gone:
             domains, fps = zip(*sorted(gone), strict=True)
             self._execute("seen_delete", domains=int8s(domains), fps=int8s(fps))
+        excluded = [
+            (ident, url)
+            for ident, url, reason in dropped
+            if reason == EXCLUDED and (ident, url.fp) in gone
+        ]
+        self._leave_out(excluded)
         return len(gone)
 
     def _defer(self, deferred: list[Deferral]) -> None:

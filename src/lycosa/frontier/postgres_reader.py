@@ -4,7 +4,7 @@ and the exclusions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from lycosa.called import called
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
-from lycosa.frontier import Place, queries
+from lycosa.frontier import LeftOut, Place, queries
 from lycosa.frontier.postgres_db import check_version, connect, int8s, mapped, parsed, place
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
@@ -23,6 +23,7 @@ from lycosa.frontier.readers import (
     page_row,
     summed,
     waits,
+    without_exclusions,
 )
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
@@ -162,6 +163,48 @@ class PostgresReader:
 
         self._run(write)
         return len(self.exclusions()[1])
+
+    def remove_exclusions(self, lines: Collection[str]) -> int:
+        def write() -> None:
+            with self.db.transaction():
+                for line in lines:
+                    self.db.execute(SQL["exclusion_delete"], {"line": line})
+                kept = without_exclusions(self.settings()[SETTINGS_KEY], lines)
+                self.db.execute(SQL["setting_put"], {"key": SETTINGS_KEY, "value": kept})
+                self.db.execute(SQL["rules_changed"])
+
+        self._run(write)
+        return len(self.exclusions()[1])
+
+    def rules_changed(self) -> None:
+        self._run(lambda: self.db.execute(SQL["rules_changed"]))
+
+    def domains(self) -> Iterator[tuple[int, str]]:
+        yield from self._stream("all_domains")
+
+    def queued_count(self, domain_ids: Sequence[int]) -> int:
+        count: int = self._value("queued_count", ids=int8s(domain_ids))
+        return count
+
+    def queued_urls(self, domain_id: int | None = None) -> Iterator[str]:
+        rows = (
+            self._stream("queued_all")
+            if domain_id is None
+            else self._stream("queued_of", id=domain_id)
+        )
+        for row in rows:
+            yield row[0]
+
+    def left_out(self) -> Iterator[LeftOut]:
+        for row in self._stream("left_out"):
+            yield LeftOut(*row)
+
+    def _stream(self, query: str, **values: Any) -> Iterator[Any]:
+        """The rows of a query, some at a time."""
+        with self._run(self.db.transaction), self.db.cursor(query) as rows:
+            rows.itersize = 10_000
+            self._run(lambda: rows.execute(SQL[query], values))
+            yield from rows
 
     def request_stop(self) -> None:
         self._run(lambda: self.db.execute(SQL["setting_put"], {"key": "stop", "value": "1"}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import orjson
@@ -61,6 +61,13 @@ def page_row(row: dict[str, Any]) -> PageRow:
     """A row of `pages`."""
     del row["id"]
     return PageRow(order=-1, **row)
+
+
+def without_exclusions(settings: str, lines: Collection[str]) -> str:
+    """Stored settings of a crawl whose --exclude-file does not have these lines any more."""
+    found = orjson.loads(settings)
+    found["exclude"] = [line for line in found.get("exclude", ()) if line not in lines]
+    return orjson.dumps(found).decode()
 
 
 def _total(engines: list[Engine], key: str) -> int:

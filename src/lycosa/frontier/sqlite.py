@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from lycosa.errors import Bug
-from lycosa.frontier import Batch, Committed, Deferral, Link, Purge, Release, queries
-from lycosa.frontier.sqlite_again import SqliteAgain
+from lycosa.frontier import EXCLUDED, Batch, Committed, Deferral, Link, Purge, Release, queries
 from lycosa.frontier.sqlite_db import errors_mapped
 from lycosa.frontier.sqlite_errands import SqliteErrands
+from lycosa.frontier.sqlite_left_out import SqliteLeftOut
 from lycosa.frontier.sqlite_store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.frontier.tally import counted
@@ -27,7 +27,7 @@ RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 FEW_ROWS = 8  # of one statement where a row may have half a megabyte (robots.txt)
 
 
-class SqliteFrontier(SqliteAgain, SqliteErrands):
+class SqliteFrontier(SqliteLeftOut, SqliteErrands):
     """See `frontier.Frontier`."""
 
     # -- engines ------------------------------------------------------------------------------
@@ -187,6 +187,8 @@ class SqliteFrontier(SqliteAgain, SqliteErrands):
         added, new_domains = self._add(links, now, result, own=owner)
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
+        if EXCLUDED in result.drops:
+            self.db.execute(SQL["left_out_trim"], (self.rules.left_out,))
         self._remember(batch)
         self._answer(result.refused + batch.answers, now)
         self._free_slots(owner, batch.slots)
@@ -250,6 +252,8 @@ class SqliteFrontier(SqliteAgain, SqliteErrands):
                 "now": now,
                 "outcome": purge.outcome,
             }
+            if purge.outcome == EXCLUDED:
+                self.db.execute(SQL["purge_keep"], values)
             self.db.execute(SQL["purge_forget" if purge.forget else "purge_record"], values)
             count = self.db.execute(SQL["purge_delete"], values).rowcount
             tally = result.drops if purge.forget else result.purged
@@ -264,6 +268,9 @@ class SqliteFrontier(SqliteAgain, SqliteErrands):
             gone = self.db.execute(SQL["queue_delete"], (ident, url.order, url.fp)).rowcount
             if gone:
                 self.db.execute(SQL["seen_delete"], (ident, url.fp))
+            if gone and reason == EXCLUDED:
+                row = (ident, url.fp, url.url, url.depth, url.flags)
+                self.db.execute(SQL["left_out_insert"], row)
             if reason:
                 result.drops[reason] = result.drops.get(reason, 0) + 1
             total += gone

@@ -5,14 +5,15 @@ the stop request and the exclusions.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from lycosa.called import called
 from lycosa.clock import wall_now
+from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
-from lycosa.frontier import Place, queries
+from lycosa.frontier import LeftOut, Place, queries
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
@@ -21,6 +22,7 @@ from lycosa.frontier.readers import (
     page_row,
     summed,
     waits,
+    without_exclusions,
 )
 from lycosa.frontier.sqlite_db import (
     check_sound,
@@ -162,6 +164,48 @@ class SqliteReader:
 
         self._write(write)
         return len(self.exclusions()[1])
+
+    def remove_exclusions(self, lines: Collection[str]) -> int:
+        def write(db: sqlite3.Connection) -> None:
+            db.executemany(SQL["exclusion_delete"], [(line,) for line in lines])
+            for (stored,) in db.execute(SQL["setting_get"], (SETTINGS_KEY,)).fetchall():
+                kept = without_exclusions(stored, lines)
+                db.execute(SQL["setting_put"], (SETTINGS_KEY, kept))
+            db.execute(SQL["rules_changed"])
+
+        self._write(write)
+        return len(self.exclusions()[1])
+
+    def rules_changed(self) -> None:
+        self._write(lambda db: db.execute(SQL["rules_changed"]))
+
+    def domains(self) -> Iterator[tuple[int, str]]:
+        yield from map(tuple, self._stream("all_domains"))
+
+    @errors_mapped
+    def queued_count(self, domain_ids: Sequence[int]) -> int:
+        count: int = self._value("queued_count", (json_ids(domain_ids),))
+        return count
+
+    def queued_urls(self, domain_id: int | None = None) -> Iterator[str]:
+        rows = (
+            self._stream("queued_all")
+            if domain_id is None
+            else self._stream("queued_of", (domain_id,))
+        )
+        for row in rows:
+            yield row[0]
+
+    def left_out(self) -> Iterator[LeftOut]:
+        for row in self._stream("left_out"):
+            yield LeftOut(*row)
+
+    def _stream(self, query: str, values: Any = ()) -> Iterator[Any]:
+        """The rows of a query, some at a time."""
+        try:
+            yield from self.db.execute(SQL[query], values)
+        except sqlite3.Error as error:
+            raise mapped(error) from error
 
     def request_stop(self) -> None:
         self._write(lambda db: db.execute(SQL["setting_put"], ("stop", "1")))

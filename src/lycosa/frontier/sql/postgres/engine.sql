@@ -199,6 +199,27 @@ WITH gone AS (
 )
 SELECT count(*) FROM gone;
 
+-- purge_exclude: the same, and what an exclusion takes out may be wanted again
+WITH gone AS (
+    DELETE FROM queue WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s RETURNING *
+), forgotten AS (
+    DELETE FROM seen AS s USING gone WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp
+), kept AS (
+    INSERT INTO left_out (domain_id, fp, url, depth, flags)
+    SELECT domain_id, fp, url, depth, flags FROM gone ORDER BY ord
+)
+SELECT count(*) FROM gone;
+
+-- left_out_insert: the same of single URLs
+INSERT INTO left_out (domain_id, fp, url, depth, flags)
+SELECT * FROM unnest(%(domains)s, %(fps)s, %(urls)s, %(depths)s, %(flags)s);
+
+-- left_out_trim: of what was left out, the newest are kept
+DELETE FROM left_out WHERE id <= (SELECT max(id) FROM left_out) - %(most)s;
+
+-- left_out_delete: URLs that are queued again
+DELETE FROM left_out WHERE id = ANY (%(ids)s);
+
 -- seen_delete: URLs that are refused are not remembered
 DELETE FROM seen AS s USING unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
 WHERE s.domain_id = u.domain_id AND s.fp = u.fp;

@@ -57,6 +57,24 @@ SELECT kind, id, length FROM segments;
 -- exclusions: the domains, suffixes and patterns that are never fetched
 SELECT line FROM exclusions ORDER BY line;
 
+-- exclusion_delete: one less
+DELETE FROM exclusions WHERE line = %(line)s;
+
+-- all_domains: every domain
+SELECT id, name FROM domains;
+
+-- queued_count: how many URLs of these domains are queued
+SELECT count(*) FROM queue WHERE domain_id = ANY (%(ids)s);
+
+-- queued_of: the queued URLs of a domain
+SELECT url FROM queue WHERE domain_id = %(id)s;
+
+-- queued_all: all queued URLs
+SELECT url FROM queue;
+
+-- left_out: what exclusions took out of the queue
+SELECT id, domain_id, fp, url, depth, flags FROM left_out ORDER BY id;
+
 -- exclusion_insert: one more
 INSERT INTO exclusions (line) VALUES (%(line)s) ON CONFLICT DO NOTHING;
 

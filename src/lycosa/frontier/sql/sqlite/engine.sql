@@ -172,6 +172,20 @@ DELETE FROM seen WHERE domain_id = :id AND fp IN (
     SELECT fp FROM queue
     WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8);
 
+-- purge_keep: what an exclusion takes out of a domain's queue may be wanted again
+INSERT INTO left_out (domain_id, fp, url, depth, flags)
+SELECT domain_id, fp, url, depth, flags FROM queue
+WHERE domain_id = :id AND url >= :low AND url < :high ORDER BY ord;
+
+-- left_out_insert: the same of one URL
+INSERT INTO left_out (domain_id, fp, url, depth, flags) VALUES (?, ?, ?, ?, ?);
+
+-- left_out_trim: of what was left out, the newest are kept
+DELETE FROM left_out WHERE id <= (SELECT max(id) FROM left_out) - ?;
+
+-- left_out_delete: URLs that are queued again
+DELETE FROM left_out WHERE id IN (SELECT value FROM json_each(?));
+
 -- purge_delete: they leave the queue
 DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8;
 

@@ -9,6 +9,16 @@ CREATE TABLE exclusions (
     line TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
+-- What exclusions took out of the queue, the oldest first: a bounded number of URLs.
+CREATE TABLE left_out (
+    id INTEGER PRIMARY KEY,
+    domain_id INTEGER NOT NULL,
+    fp INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    flags INTEGER NOT NULL
+);
+
 CREATE TABLE crawlers (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     host TEXT NOT NULL,

@@ -49,5 +49,23 @@ SELECT kind, id, length FROM segments;
 -- exclusions: the domains, suffixes and patterns that are never fetched
 SELECT line FROM exclusions ORDER BY line;
 
+-- exclusion_delete: one less
+DELETE FROM exclusions WHERE line = ?;
+
+-- all_domains: every domain
+SELECT id, name FROM domains;
+
+-- queued_count: how many URLs of these domains are queued
+SELECT count(*) FROM queue WHERE domain_id IN (SELECT value FROM json_each(?));
+
+-- queued_of: the queued URLs of a domain
+SELECT url FROM queue WHERE domain_id = ?;
+
+-- queued_all: all queued URLs
+SELECT url FROM queue;
+
+-- left_out: what exclusions took out of the queue
+SELECT id, domain_id, fp, url, depth, flags FROM left_out ORDER BY id;
+
 -- exclusion_insert: one more
 INSERT INTO exclusions (line) VALUES (?) ON CONFLICT DO NOTHING;

@@ -1,0 +1,63 @@
+"""What commands that change a crawl have in common: they tell, they ask, they write.
+
+A crawl may be running: its engines hear of new rules within a second, and go by the old ones
+until then.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from lycosa.clock import wall_now
+from lycosa.commands.look import crawl_running
+from lycosa.config import Values, stored_settings
+from lycosa.errors import StoreError, UserError
+
+if TYPE_CHECKING:
+    from lycosa.frontier import Frontier, Reader
+
+HEARD = 3.0  # seconds after which every engine has heard of a change: three commits
+
+
+def check_terminal(yes: bool, what: str) -> None:
+    """Refuses what has to be asked where nobody can be asked, before anything is said."""
+    if not yes and not (sys.stdin and sys.stdin.isatty()):
+        raise UserError(f"This would {what}: add --yes if you want that.")
+
+
+def confirmed(yes: bool, question: str) -> bool:
+    """Whether the user wants it."""
+    if yes:
+        return True
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    print("Nothing was changed.", file=sys.stderr)
+    return False
+
+
+def wait_until_heard(values: Values, reader: Reader) -> None:
+    """What is queued before all engines know the new rules would be treated by the old ones."""
+    if crawl_running(values, reader.status()):
+        time.sleep(HEARD)
+
+
+def open_writer(values: Values, reader: Reader) -> Frontier:
+    """The crawl as a store to write to, beside the engines that may work on it."""
+    from lycosa.frontier import open_frontier
+
+    settings = stored_settings(reader.settings())
+    if settings is None:
+        raise StoreError("The crawl has no settings stored.")
+    newest = [0]
+    frontier = open_frontier(
+        values["store"],
+        values["data-dir"],
+        settings.store_rules(),
+        lambda: max(wall_now(), newest[0] + 1),  # the wall clock may have been set back
+        name="lycosa command",
+    )
+    newest[0] = frontier.newest_ms()
+    return frontier

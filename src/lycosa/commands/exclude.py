@@ -1,0 +1,159 @@
+"""`lycosa exclude`: says what a pattern hits, asks, and makes a crawl leave it alone.
+
+Engines take out what is excluded when its turn comes, and keep it in the store, up to a bound:
+`--remove` queues it again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
+from lycosa.commands.hits import Counter
+from lycosa.commands.look import opened, print_json
+from lycosa.config import Values, closest
+from lycosa.errors import UserError
+from lycosa.terminal import one_line
+
+if TYPE_CHECKING:
+    from lycosa.frontier import LeftOut, Reader
+
+SHOWN = 20  # lines that are told one by one
+_CHUNK = 5000
+
+
+def exclude(values: Values, words: list[str]) -> int:
+    """Add exclusions to a crawl, list them, or take them back."""
+    from lycosa.scope import parse_excludes
+
+    if values["list"]:
+        if words or values["remove"]:
+            raise UserError("--list lists all exclusions: leave the rest out.")
+        return _list(values)
+    if not words:
+        raise UserError("Name what to exclude: a domain, host or URL pattern; or --list.")
+    lines = list(parse_excludes(words, known=values["remove"]))
+    return _remove(values, lines) if values["remove"] else _add(values, lines)
+
+
+def _list(values: Values) -> int:
+    with opened(values) as reader:
+        lines = reader.exclusions()[1]
+    if values["json"]:
+        print_json({"exclusions": lines})
+    else:
+        for line in lines:
+            print(one_line(line))
+    return 0
+
+
+def _add(values: Values, lines: list[str]) -> int:
+    quiet: bool = values["json"]
+    with opened(values) as reader:
+        old = set(reader.exclusions()[1])
+        new = [line for line in lines if line not in old]
+        counter = Counter(reader, new)
+        counter.run()
+        total, added = len(old), []
+        if values["dry-run"]:
+            tell(lines, counter, quiet)
+            warn_of_none(counter)
+        elif allowed(values["yes"], lines, counter, quiet):
+            total, added = reader.add_exclusions(new), new
+        else:
+            return 1
+    if quiet:
+        print_json(
+            {"hits": counter.by_line, "total": counter.total, "added": added, "exclusions": total}
+        )
+    elif values["dry-run"]:
+        print("Nothing was changed.")
+    else:
+        print(f"The crawl now has {total:,} exclusion{'' if total == 1 else 's'}.")
+    return 0
+
+
+def tell(lines: Iterable[str], counter: Counter, quiet: bool = False) -> None:
+    """What each line hits."""
+    if quiet:
+        return
+    for line in islice(lines, SHOWN):
+        hits = counter.by_line.get(line)
+        print(one_line(f"{line} hits {hits.text()}." if hits else f"{line} is excluded already."))
+    if len(counter.by_line) > 1:
+        print(f"Together they hit {counter.total.text()}.")
+
+
+def warn_of_none(counter: Counter) -> None:
+    """A line that hits nothing may be misspelt."""
+    none = [line for line, each in counter.by_line.items() if each.none and not each.at_least]
+    for line in none[:SHOWN]:
+        print(
+            f"lycosa: {one_line(line)} hits nothing that this crawl knows: is it spelt right? It"
+            " holds for what is found from now on.",
+            file=sys.stderr,
+        )
+    if none[SHOWN:]:
+        print(f"lycosa: {len(none) - SHOWN:,} more lines hit nothing.", file=sys.stderr)
+
+
+def allowed(yes: bool, lines: Iterable[str], counter: Counter, quiet: bool = False) -> bool:
+    """Tell what lines hit and whether the user wants it: if they hit nothing, that need not be
+    asked."""
+    total = counter.total
+    if total.none and not total.at_least:
+        yes = True
+    check_terminal(yes, f"take out {total.text()}")
+    tell(lines, counter, quiet)
+    warn_of_none(counter)
+    return confirmed(yes, f"Exclude {total.text()}?")
+
+
+def _remove(values: Values, lines: list[str]) -> int:
+    with opened(values) as reader:
+        known = reader.exclusions()[1]
+        for line in lines:
+            if line not in known:
+                raise UserError(f"'{line}' is no exclusion of this crawl{closest(line, known)}")
+        rows = sum(1 for _ in _freed(reader, lines))
+        if not values["dry-run"]:
+            total = reader.remove_exclusions(lines)
+            wait_until_heard(values, reader)
+            rows = _restore(values, reader, lines)
+    if values["json"]:
+        removed = [] if values["dry-run"] else lines
+        print_json({"removed": removed, "queued_again": rows, "dry_run": values["dry-run"]})
+    elif values["dry-run"]:
+        print(f"About {rows:,} URLs would be queued again. Nothing was changed.")
+    else:
+        print(f"{rows:,} URLs that were taken out are queued again.")
+        print(f"The crawl now has {total:,} exclusion{'' if total == 1 else 's'}.")
+    return 0
+
+
+def _freed(reader: Reader, removed: Sequence[str]) -> Iterable[LeftOut]:
+    """What was taken out and no exclusion that stays would take out again."""
+    from lycosa.scope import Scope, ScopeRules
+    from lycosa.urls import host_of
+
+    lines = [line for line in reader.exclusions()[1] if line not in removed]
+    stays = Scope(ScopeRules(exclude=tuple(lines)))
+    gone = Scope(ScopeRules(exclude=tuple(removed)))
+    for row in reader.left_out():
+        host = host_of(row.url)
+        if gone.excluded_by(row.url, host) and not stays.excluded_by(row.url, host):
+            yield row
+
+
+def _restore(values: Values, reader: Reader, removed: Sequence[str]) -> int:
+    frontier, count = open_writer(values, reader), 0
+    try:
+        rows = iter(_freed(reader, removed))
+        while chunk := list(islice(rows, _CHUNK)):
+            count += frontier.restore(chunk)
+    finally:
+        frontier.close()
+    return count
