@@ -32,7 +32,8 @@ SELECT CASE WHEN n % 10 < 8 THEN 1 + n % {DOMAINS // 100} ELSE 1 + n % {DOMAINS}
 FROM generate_series(1, {URLS}) AS n;
 INSERT INTO queue (domain_id, ord, fp, depth, attempts, flags, url)
 SELECT domain_id, ord, fp, 1, 0, 0, 'https://d' || domain_id || '.test/' || fp FROM seen;
-INSERT INTO origins SELECT id, 0, 0, 200, 0, 'https://d' || id, '', 'rules' FROM domains;
+INSERT INTO origins (domain_id, fetched_ms, retry_ms, status, failures, origin, reason, rules)
+SELECT id, 0, 0, 200, 0, 'https://d' || id, '', 'rules' FROM domains;
 ANALYZE;
 """
 
