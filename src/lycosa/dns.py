@@ -116,7 +116,6 @@ class Resolver:
                 servers=nameservers,
                 timeout=timeout,
                 tries=tries,
-                lookups="b",  # DNS only: the hosts file is this machine's business, not a crawl's
                 flags=flags,
                 sock_state_cb=self._on_socket_state,
                 socket_receive_buffer_size=_RECEIVE_BUFFER,
