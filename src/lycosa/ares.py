@@ -52,7 +52,6 @@ class Line:
                 servers=nameservers,
                 timeout=timeout,
                 tries=tries,
-                lookups="b",  # DNS only: the hosts file is this machine's business, not a crawl's
                 flags=flags,
                 sock_state_cb=self._on_socket_state,
                 socket_receive_buffer_size=receive_buffer,

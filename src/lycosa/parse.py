@@ -3,7 +3,7 @@
 Owns which elements are links, which text a reader would see, and the bounds on the work one
 page may cause. HTML is read in one pass by the compiled `_scan`. Where that could not be built it
 goes to lexbor in pieces that `htmlguard` cuts, and a page that is not safe goes on as a flat run
-of tags: eight times the cost. Links come out raw: resolving them and judging them is for `urls`
+of tags: nine times the cost. Links come out raw: resolving them and judging them is for `urls`
 and `scope`. Knows no network and no store.
 """
 

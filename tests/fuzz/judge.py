@@ -39,12 +39,13 @@ def unpacked(data: bytes) -> bytes:
 def judge(target: Target, data: bytes) -> None:
     """Raises if an input is a finding. What seems slow is timed again: others use this machine."""
     given = unpacked(data)
-    seconds = min(_timed(target, given), LIMIT * SLOWER * 100)
-    tries = 0
-    while seconds > LIMIT * SLOWER and tries < 3:
+    limit = LIMIT * SLOWER * getattr(target, "patience", 1)
+    seconds = _timed(target, given)
+    for _ in range(3):
+        if seconds <= limit:
+            return
         seconds = min(seconds, _timed(target, given))
-        tries += 1
-    if seconds > LIMIT * SLOWER:
+    if seconds > limit:
         raise TooSlow(f"{seconds * 1000:.0f} ms of CPU for {len(given)} bytes: {given[:100]!r}")
 
 

@@ -123,3 +123,68 @@ def test_help_is_quick() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"orjson", "curl_cffi", "sqlite3", "asyncio", "selectolax", "logging", "tomllib", "ssl"}
     assert not heavy & set(run.stdout.split())
+
+
+# One figure in one place: what is said twice is compared.
+
+PAGES = {path.name: path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md")}
+SOURCES = {path.name: path.read_text("utf-8") for path in (ROOT / "src/lycosa").rglob("*.py")}
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_what_a_kill_costs_is_said_once() -> None:
+    assert "since its last commit" in PAGES["architecture.md"]
+    for name, text in {**PAGES, "README.md": README}.items():
+        said = re.findall(r"[^.|]*(?:one or two seconds|about the last second)[^.|]*", flat(text))
+        assert name == "architecture.md" or not said, (name, said)
+    assert "about the last second" not in PAGES["architecture.md"]
+    assert "only what was in flight" not in flat(README)
+    for text in (README, PAGES["performance.md"]):
+        assert "architecture.md#what-survives-what" in text
+    assert "\n## What survives what\n" in PAGES["architecture.md"]
+
+
+def test_when_an_idle_domain_is_looked_at_again() -> None:
+    from lycosa.frontier.postgres import LOOK_AGAIN_MS
+
+    decision = flat(PAGES["0006-postgresql.md"])
+    said = re.findall(r"looks again (\S+ \S+) later", decision)
+    assert said == [f"{LOOK_AGAIN_MS // 1000} s"]
+
+
+def test_what_it_costs_to_have_no_compiler() -> None:
+    words = r"\b(\w+) times (?:the (?:CPU|cost)|as much)"
+    found = {
+        "check.py": re.findall(words, flat(SOURCES["check.py"])),
+        "parse.py": re.findall(words, flat(SOURCES["parse.py"])),
+        "0007": re.findall(words, flat(PAGES["0007-compiled-reader.md"])),
+    }
+    assert {word for words in found.values() for word in words} == {"nine"}, found
+    slow, quick = re.findall(r"page takes (\d\.\d+) ms instead of (\d\.\d+)", flat(README))[0]
+    assert round(float(slow) / float(quick)) == 9
+
+
+def test_it_is_for_linux() -> None:
+    assert "elsewhere" not in README
+    assert "Linux only" in README
+
+
+def test_the_servers_cpu_is_what_was_measured() -> None:
+    """cluster.md plans with the figures of performance.md, rounded to tens."""
+
+    def rounded(figures: list[str]) -> str:
+        numbers = [round(int(figure.replace(",", "")), -1) for figure in figures]
+        return f"{min(numbers)} to {max(numbers)}"
+
+    performance, plan = PAGES["performance.md"], flat(PAGES["cluster.md"])
+    crawls = re.findall(r"^\| https? \d+ KB, PostgreSQL .*\| (\d+) \| \d+ \|$", performance, re.M)
+    warm = re.findall(r"^\| \d+ M, warm \|[^|]+\|[^|]+\| ([\d,]+) µs", performance, re.M)
+    assert len(crawls) == len(warm) == 3
+    assert f"{rounded(warm)} µs a page" in plan
+    assert f"a new host's costs {rounded(crawls)}." in plan
+    least, most = (int(word) for word in rounded(warm + crawls).split(" to "))
+    low, high = (round(8e6 * 0.7 / cost, -3) for cost in (most, least))
+    assert f"carries some {low:,.0f} to {high:,.0f} pages a second" in plan

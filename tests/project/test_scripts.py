@@ -161,3 +161,19 @@ def test_settings_in_the_environment_are_no_part_of_a_test(tmp_path: Path) -> No
         command, cwd=tmp_path, env={**os.environ, "LYCOSA_DELAY": "3"}, capture_output=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_fresh_machine_script_runs_the_readme_as_a_user() -> None:
+    """Its run takes half an hour and root; here: that it says so, and what it would run."""
+    script = ROOT / "scripts/fresh-machine"
+    text = script.read_text()
+    subprocess.run(["sh", "-n", script], check=True)
+    for needed in ("debootstrap", "--reuid 1000", "ulimit -Sn 1024", "README.md"):
+        assert needed in text
+    code = "set -- nothing; " + text[text.index("commands() {") : text.index("\nfailed=0")]
+    done = run("sh", "-c", f"ROOT={ROOT}; {code}\ncommands")
+    assert done.stdout.splitlines() == ["scripts/lycosa demo", "scripts/test"]
+    if os.geteuid() != 0:
+        done = run(script)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "root is needed" in done.stderr

@@ -1,0 +1,131 @@
+"""Inputs to begin with, one or more for every construct that a target knows; the fuzzer finds the
+rest. Written as a target reads them, without the first byte that says how they are used."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import brotli
+import zstandard
+
+PLAIN, STRETCHED = b"\0", b"\xff"
+
+_PAGE = (
+    b"<!DOCTYPE html><html lang=en xml:lang='de'><head><title>A &amp; B &copy; &notit; &#x41;</title>"
+    b"<base href='/x/'><meta name=robots content='noindex, nofollow'><link rel=canonical href=/c>"
+    b"<meta http-equiv=refresh content='0; url=/r'><style>p{}</style><script>if (a<b) '</p>'</script>"
+    b"<body><!-- c --><!--> <!---> <!--a--!><p>one&nbsp;two &lt;&#60;&#x3c;&#0;&#x80;&#xD800;&#9;&#1;"
+    b"&#233;&#8364;&#x1F600;&#99999999;&#x;&#;&x;&nosuch;&notin;&not &AMP &frac12;&NotEqualTilde;"
+    b"<a href=/a>a</a><a href='b?c=d&amp;e' rel=nofollow>b</a><a HREF=\"//h.test/\" rel='x'>c</a>"
+    b"<a>no</a><a href=e href=f><a  / href = g ><img alt='>'/><area href=/i><frame src=/f>"
+    b"<iframe src=/j>hid</iframe><svg><title>no</title><style/>x</svg><svg/><select><option>o"
+    b"</select><video><noscript>n</noscript></video><template><a href=/t>t</a><meta name=x content=y>"
+    b"</template><textarea><a></textarea><xmp><b></xmp><object><object></object>z</object>"
+    b"<unknowntagname12345>u</unknowntagname12345><?php ?><![CDATA[x]]></ x></><//><3 < </b"
+)
+_TAILS = (
+    b"<", b"</", b"<a", b"<a ", b"<a href", b"<a href=", b"<a href='x", b'<a href="', b"<!--", b"<!",
+    b"<title>t", b"<script>s", b"<svg>s", b"<a href=x", b"<p x='", b"<meta content=", b"</p", b"<p /",
+    b"<a b=c", b"<p a=b", b"&", b"&a", b"&#", b"&#x", b"\xc2", b"\xc2\xa0x", b"\xc2\xa9", b"\x1e|",
+    b"\0x", b"\xff\xfe", b"a<title>" + b"t" * 9000, b"<a href='" + b"x" * 9000 + b"'>",
+    b"<a href=x rel='" + b"r" * 9000 + b"'>", b"<p>" * 20 + b"<a href=q>", b"<b>" * 300,
+    b"<svg><svg></svg>x</svg>y", b"<svg/>x", b"<style/>x</style>", b"<link rel=next href=&gt;>",
+    b"<p a='>' b=\">\" c = d e>x", b"<p a=b'c>x", b"<video>1<audio>2<canvas>3<object>4<datalist>5"
+    b"<noscript>6<svg>7<select>8<template>9", b"<meta a='" + b"x" * 9000 + b"' name=n>",
+)  # fmt: skip
+_PAGES = (_PAGE, *_TAILS, *(_PAGE[:at] for at in range(0, len(_PAGE), 61)))
+
+_HREFS = (
+    b"/\n/a\n/a/b.html\nc\nc/d\n../e\n./f\n?q=1\n/g?h=i&j=k\n/l;m\nn;o?p\n//q.test/r\n"
+    b"http://s.test/\nhttps://t.test:443/u\n/v.pdf\n/w.AppImage\n/x.tar.gz\n/./y\n/%2e/z\n/%41\n/a b\n"
+    b"/\xc3\xa9\nmailto:x\njavascript:y\n#z\n\n/1/2/3/4/5/6\n/1/1/1/1/1/1\n" + b"/" + b"x" * 1990
+    + b"\n/" + b"y" * 2100 + b"\na:b\n/a:b\n/a//b\n-\n_x\n~y\n/a?b/../c\n/a?/.\n/a?/%2e\nhttpx\n.a\n"
+    b"/[\n/?[]|\n/a.longerthaneight\n/.\n/a/.b\n/?" + b"q" * 300
+)  # fmt: skip
+
+_HEADS = (
+    b"Content-Type: text/html; charset=utf-8\r\nX-Robots-Tag: otherbot: noindex\r\n\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
+    b"HTTP/1.0 301 M\r\nLocation: /x\r\n\r\nTrailer: y\r\n\r\n",
+    b"HTTP/1.1 200\nContent-Encoding: gzip\n\n",
+    b"Content-Type: text/html, charset=utf-8\r\nContent-Type: x/y\r\n folded\r\n\r\n",
+)
+_ROBOTS = (
+    b"User-agent: *\nDisallow: /a\nAllow: /a/b$\nDisallow: /*.pdf$\nCrawl-delay: 3\n"
+    b"Sitemap: https://a.test/s.xml\n\nUser-agent: lycosa\nCrawl-delay: 9999999999\n"
+    b"User-agent: other\nDisallow: /*/*/x*y*z\n# c\nDisallow:\nAllow: /%7e\xc3\xa9\n",
+    b"\xef\xbb\xbfuser-agent:lycosa/1.0\rdisallow:/x\r\nnoindex: /y",
+    b"\xff\xfeU\0s\0e\0r\0",
+)
+_SITEMAPS = (
+    b"<?xml version='1.0'?><urlset><url><loc>https://a.test/x?a=1&amp;b=2</loc></url><url><loc>"
+    b"<![CDATA[https://a.test/y]]></loc></url><url><loc> x </loc></url></urlset>",
+    b"<sitemapindex><sitemap><loc>https://a.test/2.xml</loc></sitemap></sitemapindex>",
+    b"<rss><channel><item><link>https://a.test/r</link><guid>https://a.test/g</guid></item></channel>",
+    b"<feed><entry><link rel='alternate' href='https://a.test/&#x65;'/></entry></feed>",
+    b"https://a.test/1\nhttps://a.test/2\r\nhttp://h:bad/\n",
+)
+_BODY = b"<p>Hello</p>" * 20
+_BODIES = {
+    0: gzip.compress(_BODY, mtime=0),
+    1: zlib.compress(_BODY),
+    2: brotli.compress(_BODY),
+    3: zstandard.compress(_BODY),
+    4: brotli.compress(gzip.compress(_BODY, mtime=0)),
+    6: _BODY,
+}
+_ROW = b'{"url":"https://a.test/","text":"x"}\n'
+_LEDGER = (
+    b'["s","a.test",1800000000000]\n["d","a.test",70000]\n'
+    b'["e","a.test",1800000000000,1800000001000,2,"192.0.2.1","ok"]\n["s","b.test",18'
+)
+
+SEEDS: dict[str, list[bytes]] = {
+    "scan": [bytes((3, 3, 0)) + page for page in _PAGES]
+    + [bytes((limit % 4, limit // 4 % 4, at * 8 + 7)) + _PAGE for limit, at in
+       [(n, 0) for n in range(16)] + [(15, n) for n in range(32)]],
+    "page": [bytes((n % 256,)) + page for n, page in enumerate(_PAGES)]
+    + [b"\x01iso-8859-1\n\xe9", b"\x01utf-16le\na\0b\0", b"\x01shift_jis\n\x82\xa0", b"\x03plain\ntext",
+       b"\0<meta charset=x-bogus><meta charset=koi8-r>\xc1", b"\x02<!doctype html><p>x"],
+    "links": [bytes((n, 1 << n % 8, m)) + _HREFS for n in range(4) for m in range(8)]
+    + [bytes((n, 255, m * 8 + 7)) + _HREFS[:200] for n in range(2) for m in range(32)]
+    + [bytes((0, size, 0)) + b"/a" for size in range(5)],
+    "url": [*_HREFS.split(b"\n"), b"https://user:pw@EXAMPLE.com:443/a/../b?c#d\n/x", b"http://[::1]:80/", b"http://0x7f.1/",
+       b"https://xn--bcher-kva.test/\nq", b"https://b\xc3\xbccher.test/", b"http://a..b/",
+       b"https://" + b"a." * 100 + b"test/"],
+    "inbox": [bytes((9, *range(1, 200))), bytes(255 - n for n in range(200)), bytes((7,)) * 90,
+              bytes((1, 2, 3, 4)) * 30, bytes((15, 6, 14, 7, 15, 22, 255)) * 12,
+              bytes((255, 3, 66, 1, 0, 9, 21, 2, 2, 6, 200, 14, 250, 22, 250, 0, 0)) * 6,
+              bytes((15, 3, 3, 3, 3, 3, 3, 3)) + bytes((22, 255, 22, 255, 14, 3, 6, 9, 0, 0)) * 8,
+              bytes((0, 2, 2, 2, 2, 2, 2, 2)) + bytes((6, 50, 22, 255, 6, 3, 11, 255, 0, 0)) * 8,
+              bytes((23, 5, 5, 5, 5, 66, 66, 66)) + bytes((2, 0, 6, 1, 2, 0, 6, 1)) * 4],
+    "head": list(_HEADS),
+    "retry": [b"120", b"Wed, 21 Oct 2099 07:28:00 GMT", b"-1", b"1e9", b"9" * 30, b"soon", b""],
+    "whole": [b"\0" + head + page for head in _HEADS for page in (_PAGE, b"", b"x")]
+    + [b"\x03Content-Type: application/xml\r\n\r\n" + each for each in _SITEMAPS]
+    + [b"\0Content-Encoding: " + name + b"\r\nContent-Type: text/html\r\n\r\n" + _BODIES[n]
+       for n, name in enumerate((b"gzip", b"deflate", b"br", b"zstd", b"gzip, br"))],
+    "robots": list(_ROBOTS),
+    "sitemap": [*_SITEMAPS, *(each[:60] for each in _SITEMAPS)],
+    "charset": [b"text/html; charset=" + name + b"\n\xe9\x82\xa0<meta charset=utf-8>abc" for name in (
+        b"utf-8", b"'latin1'", b"shift_jis", b"utf-16", b"x-user-defined", b"windows-1252", b"gb18030",
+        b"big5", b"euc-kr", b"iso-2022-jp", b"replacement", b"nonsense", b"")],
+    "decode": [bytes((kind,)) + body for kind, body in _BODIES.items()]
+    + [bytes((kind,)) + body[:-5] for kind, body in _BODIES.items()]
+    + [bytes((kind,)) + body + b"rest" for kind, body in _BODIES.items()]
+    + [b"\x07gzip;q=1\n" + _BODIES[0], b"\x00" + _BODIES[0] * 3],
+    "seed": [b"a.test\n1,b.test\nhttps://c.test/d e\n# x\n\xef\xbb\xbfd.test\n\"e\",f\nf.test:8080\n::1\n"],
+    "exclude": [b"a.test\n.test\n*.b.test\nhttps://c.test/x*\n/re/\n# c\nco.uk\n"],
+    "ledger": [_LEDGER, b"8\n[]\n", b'["e","a",1]\n[1]\n', b"{}\n" + _LEDGER],
+    "segment": [zstandard.compress(_ROW * 3), zstandard.compress(b"no json\n"), b"\x28\xb5\x2f\xfd"],
+}  # fmt: skip
+
+
+def inputs(target: str) -> list[bytes]:
+    """Each as it is, and one in four stretched at several places."""
+    found = [PLAIN + each for each in SEEDS[target]]
+    for number, each in enumerate(SEEDS[target][::4]):
+        places = range(0, 256, 37)
+        found += [STRETCHED + bytes((where, number % 8)) + each[:4000] for where in places]
+    return found
