@@ -308,7 +308,7 @@ def test_an_exclusion_in_the_middle_of_the_crawl_holds(make: Make) -> None:
         {f"https://a{n}.test/robots.txt": to(f"https://victim.test/{n}") for n in range(5)}
     )
     world.seed(*(f"https://a{n}.test/" for n in range(5)))
-    world.run(100.0)
+    world.run(200.0)
     before = len(world.at("https://victim.test/"))
     assert before == 2
     world.store.put_exclusions(["victim.test"])
@@ -373,6 +373,17 @@ def test_who_waits_has_not_failed(make: Make) -> None:
     assert queued + len(world.outcomes()) == 40
     world.run(40 * HOUR)
     assert set(world.outcomes().values()) == {"ok"} and len(world.outcomes()) == 40
+
+
+def test_a_victim_with_much_to_visit_is_fair_to_both(make: Make) -> None:
+    """Its pages don't wait for those who send us there, nor do these for its pages."""
+    world = make({f"https://a{n}.test/robots.txt": to(f"https://v.test/r/{n}") for n in range(40)})
+    world.seed(*(f"https://v.test/page/{n}" for n in range(100)))
+    world.run(3 * DELAY)
+    world.seed(*(f"https://a{n}.test/" for n in range(40)))
+    world.run(20 * DELAY)
+    errands, pages = len(world.at("https://v.test/r/")), len(world.at("https://v.test/page/"))
+    assert errands >= 5 and pages >= 8
 
 
 def test_two_that_send_us_to_each_other_end(make: Make) -> None:

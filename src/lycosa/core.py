@@ -308,7 +308,7 @@ class Core:
             self._answers.learn(answer)
         batch.dropped += [(ident, url, reason) for url, reason in result.dropped]
         batch.purges += [
-            Purge(ident, origin, outcome, forget=outcome == EXCLUDED)
+            Purge(ident, origin, outcome, forget=outcome == EXCLUDED, errands=outcome == EXCLUDED)
             for origin, outcome in result.purges
         ]
 

@@ -180,8 +180,9 @@ class SqliteFrontier(SqliteErrands):
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
-        links = batch.links + self._unanswered(batch.errands, now)
-        added, new_domains = self._add(links, now, result, own=owner)
+        errands = self._needed(batch.errands, now)
+        added, new_domains = self._add(batch.links + errands, now, result, own=owner)
+        self._defer(self._spaced(errands, now))
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         self._remember(batch)
@@ -245,6 +246,7 @@ class SqliteFrontier(SqliteErrands):
                 "high": high,
                 "now": now,
                 "outcome": purge.outcome,
+                "all": purge.errands,
             }
             self.db.execute(SQL["purge_forget" if purge.forget else "purge_record"], values)
             count = self.db.execute(SQL["purge_delete"], values).rowcount
