@@ -96,7 +96,14 @@ class World:
 
     def _turn(self, core: Core) -> None:
         waiting = deque(core.start(self.now))
-        while waiting:
+        lookups, core.lookups = core.lookups, []
+        for held in lookups:
+            waiting.extend(core.resolved(held, SHARED, self.now))
+        while waiting or getattr(core, "detours", None):
+            while getattr(core, "detours", None):
+                waiting.extend(core.go_on(*core.detours.pop(), SHARED, self.now))
+            if not waiting:
+                break
             request = waiting.popleft()
             self.asked.append((self.now, request.url))
             waiting.extend(core.answer(self.reply(request), self.now))
@@ -105,7 +112,9 @@ class World:
         core.ended.clear()
 
     def reply(self, request: Request) -> Response:
-        return respond(request, self.web(request.url), self.now)
+        response = respond(request, self.web(request.url), self.now)
+        response.address = self.address(request.url) or ""
+        return response
 
     def at(self, start: str) -> list[float]:
         """When URLs that begin so were asked for."""
@@ -299,7 +308,7 @@ def test_an_exclusion_in_the_middle_of_the_crawl_holds(make: Make) -> None:
         {f"https://a{n}.test/robots.txt": to(f"https://victim.test/{n}") for n in range(5)}
     )
     world.seed(*(f"https://a{n}.test/" for n in range(5)))
-    world.run(100.0)
+    world.run(200.0)
     before = len(world.at("https://victim.test/"))
     assert before == 2
     world.store.put_exclusions(["victim.test"])
@@ -364,6 +373,17 @@ def test_who_waits_has_not_failed(make: Make) -> None:
     assert queued + len(world.outcomes()) == 40
     world.run(40 * HOUR)
     assert set(world.outcomes().values()) == {"ok"} and len(world.outcomes()) == 40
+
+
+def test_a_victim_with_much_to_visit_is_fair_to_both(make: Make) -> None:
+    """Its pages don't wait for those who send us there, nor do these for its pages."""
+    world = make({f"https://a{n}.test/robots.txt": to(f"https://v.test/r/{n}") for n in range(40)})
+    world.seed(*(f"https://v.test/page/{n}" for n in range(100)))
+    world.run(3 * DELAY)
+    world.seed(*(f"https://a{n}.test/" for n in range(40)))
+    world.run(20 * DELAY)
+    errands, pages = len(world.at("https://v.test/r/")), len(world.at("https://v.test/page/"))
+    assert errands >= 5 and pages >= 8
 
 
 def test_two_that_send_us_to_each_other_end(make: Make) -> None:
@@ -583,6 +603,54 @@ def test_a_failure_elsewhere_is_no_reason_for_http(make: Make) -> None:
     world.run(24 * HOUR)
     assert world.at("http://a.test/") == []
     assert world.outcomes() == {"https://a.test/": "robots-unreachable"}
+
+
+# -- many hosts at one address --------------------------------------------------------------------
+
+SHARED = "192.0.2.9"
+
+
+def at_address(world: World, part: str) -> list[float]:
+    return sorted(when for when, url in world.asked if part in url)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_domains_at_one_address_take_turns(make: Make, known: bool) -> None:
+    world = make({}, ip_delay=2.0, address=lambda url: SHARED if known else None)
+    world.seed(*(f"https://a{n}.test/" for n in range(10)))
+    world.run(HOUR, step=0.5)
+    visits = sorted(set(at_address(world, "//a")))
+    assert len(visits) == 10 and min(gaps(visits)) >= 2.0
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("where", ["robots.txt", ""])
+def test_no_domain_leads_to_an_address_out_of_turn(make: Make, known: bool, where: str) -> None:
+    """Each has a host at the same address, and redirects there in the middle of a visit."""
+    answers = {f"https://a{n}.test/{where}": to(f"https://x.a{n}.test/r") for n in range(10)}
+
+    def address(url: str) -> str | None:
+        return (SHARED if known else None) if "//x." in url else f"198.51.100.{url[9]}"
+
+    world = make(answers, ip_delay=2.0, address=address)
+    world.seed(*(f"https://a{n}.test/" for n in range(10)))
+    world.run(3 * HOUR, step=0.5)
+    visits = sorted(set(at_address(world, "//x.")))
+    assert len(visits) >= 10 and min(gaps(visits)) >= 2.0
+    assert world.store.finished()
+    if not where:
+        assert {url for url, outcome in world.outcomes().items() if outcome == "ok"} == {
+            f"https://x.a{n}.test/r" for n in range(10)
+        }
+
+
+def test_a_neighbour_at_the_same_address_is_reached_in_the_same_visit(make: Make) -> None:
+    world = make(
+        {"https://a.test/": to("https://www.a.test/")}, ip_delay=2.0, address=lambda url: SHARED
+    )
+    world.seed("https://a.test/")
+    world.run(HOUR)
+    assert world.ledger == [("a.test", "fetched", 4)]
 
 
 # -- one visit ------------------------------------------------------------------------------------

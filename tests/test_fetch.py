@@ -226,6 +226,20 @@ def test_the_next_address_is_tried(loop: Loop, server: HttpServer) -> None:
     assert verdict(response) == (Failure.CONNECT, "", 0)
 
 
+def test_a_request_for_one_address_goes_to_no_other(loop: Loop, server: HttpServer) -> None:
+    """An errand has the slot of one address: the name's others may be busy with somebody else's."""
+    loop.dns.add("two.test", "127.0.0.2", "127.0.0.1")
+    fetcher = loop.fetcher()
+    for address, failure in (("127.0.0.2", Failure.CONNECT), ("127.0.0.3", Failure.DNS)):
+        request = loop.request(server.port, host="two.test")
+        request.only = address
+        assert loop.get(fetcher, request).failure == failure
+    assert server.connections == 0
+    request = loop.request(server.port, host="two.test")
+    request.only = "127.0.0.1"
+    assert loop.get(fetcher, request).status == 200
+
+
 def test_a_silent_first_address_leaves_time_for_the_second(loop: Loop) -> None:
     server = HttpServer("127.0.0.1")
     full = socket.socket()

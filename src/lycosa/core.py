@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from lycosa.backlog import Backlog
 from lycosa.errands import Memory, Slots, is_errand, link
@@ -16,9 +17,10 @@ from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
-from lycosa.records import Kind, Request, Response
+from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
+from lycosa.urls import host_of
 from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
 
 BATCH_PAGES = 500
@@ -29,6 +31,8 @@ STARTS = 20  # at once: the loop looks at its clock in between
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 BUG = "bug"  # outcome of a URL whose handling raised
+
+AddressFound = Callable[[str, float], list[Request]]  # address and now in, requests out
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ class Core:
         self.ended: list[Result] = []  # for the ledger
         self.lookups: list[Held] = []  # domains that wait for the address of their next URL
         self.backlog = Backlog()
+        self.detours: list[tuple[Request, str]] = []  # to another host than the one at an address
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
         self.total_pages = 0
@@ -179,6 +184,15 @@ class Core:
             self.scheduler.put_back(held, at)
         return True
 
+    def questions(self) -> list[tuple[str, AddressFound]]:
+        """The hosts whose addresses `lookups` and `detours` wait for, and whom to tell."""
+        asked: list[tuple[str, AddressFound]] = [
+            (host_of(held.run[0].url), partial(self.resolved, held)) for held in self.lookups
+        ]
+        asked += [(each.host, partial(self.go_on, each, here)) for each, here in self.detours]
+        self.lookups, self.detours = [], []
+        return asked
+
     def _address_busy(self, held: Held, address: str, now: float) -> bool:
         if not address or self._exempt(address):
             return False
@@ -215,6 +229,28 @@ class Core:
         if request is None:
             self._finish(visit, now)
             return []
+        if self.rules.ip_delay and request.host != response.request.host:
+            return self._detour(request, response.address, now)
+        return [request]
+
+    def _detour(self, request: Request, here: str, now: float) -> list[Request]:
+        """A visit goes on at another host of its domain."""
+        address = self._address_of(request.url)
+        if address is None:
+            self.detours.append((request, here))
+            return []
+        return self.go_on(request, here, address, now)
+
+    def go_on(self, request: Request, here: str, address: str, now: float) -> list[Request]:
+        """The address of a request in `detours` is known ('' if there is none). It needs a turn
+        there like the first request of a visit; without one the URL is left for a visit of its own.
+        Or many domains could lead us to one address at the same moment, by hosts of theirs."""
+        if address and address != here and not self._exempt(address):
+            if self._busy_addresses.get(address, 0.0) > now:
+                assert isinstance(request.token, Visit)
+                request.token.result.requests -= 1  # it was not sent
+                return self.answer(Response(request, failure=Failure.STOPPED, ended=now), now)
+            self._busy_addresses[address] = now + self.rules.ip_delay
         return [request]
 
     def _archive(self, response: Response) -> None:
@@ -296,7 +332,7 @@ class Core:
             self._answers.learn(answer)
         batch.dropped += [(ident, url, reason) for url, reason in result.dropped]
         batch.purges += [
-            Purge(ident, origin, outcome, forget=outcome == EXCLUDED)
+            Purge(ident, origin, outcome, forget=outcome == EXCLUDED, errands=outcome == EXCLUDED)
             for origin, outcome in result.purges
         ]
 

@@ -31,7 +31,7 @@ from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
 from lycosa.control import Control, Lateness
-from lycosa.core import LEASE_MARGIN, Core, CoreRules
+from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
 from lycosa.datadir import TRUST
 from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver, routes_ipv6
@@ -224,12 +224,11 @@ class Engine:
 
     def _look_up(self) -> None:
         """Find the addresses that the core waits for."""
-        lookups, self.core.lookups = self.core.lookups, []
-        for held in lookups:
-            self.resolver.resolve(split(held.run[0].url).host, partial(self._resolved, held))
+        for host, then in self.core.questions():
+            self.resolver.resolve(host, partial(self._resolved, then))
 
-    def _resolved(self, held: Held, answer: Answer) -> None:
-        self._send(self.core.resolved(held, answer.first, engine_now()))
+    def _resolved(self, then: AddressFound, answer: Answer) -> None:
+        self._send(then(answer.first, engine_now()))
 
     # -- the loop -----------------------------------------------------------------------------
 

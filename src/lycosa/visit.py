@@ -128,7 +128,7 @@ class Visit:
     def _run(self) -> Steps:
         """URLs that need no request are settled on the way; the first page ends the visit."""
         if self.scope.excluded_domain(self.held.name):
-            self._forget_run()
+            self.held.run.clear()
             self.result.purges.append(("", EXCLUDED))
         while (url := self._choose()) is not None:
             if self.result.requests and not self._knows(url):

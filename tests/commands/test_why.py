@@ -112,6 +112,15 @@ def test_robots() -> None:
     assert "not obtained yet" in told(queue=QUEUE, origin=Origin("https://www.example.org"))
 
 
+def test_an_origin_that_waits_for_another_domain() -> None:
+    """Nobody failed: it says where the robots.txt is."""
+    aim = "https://victim.test/rules.txt"
+    waits = Origin("https://www.example.org", aim=aim, hops=1, asked_ms=NOW, retry_ms=NOW + 70_000)
+    text = told(queue={**QUEUE, "waits_until_ms": NOW + 70_000}, origin=waits)
+    assert f"robots.txt   redirects to {aim}" in text and "in its own turn" in text
+    assert "for the robots.txt" in text and "failure" not in text and "failed" not in text
+
+
 def test_a_failing_origin() -> None:
     origin = replace(ORIGIN, fetched_ms=0, failures=3, retry_ms=NOW + 1000, reason="connect")
     text = told(queue=QUEUE, origin=origin)

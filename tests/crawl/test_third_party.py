@@ -55,6 +55,20 @@ def test_the_third_party_is_asked_once_a_delay(web: SimWeb, tmp_path: Path) -> N
     assert not planted["ok"] and planted["report"]["examples"][0]["domain"] == HOME
 
 
+def test_a_request_for_others_is_in_the_ledger(tmp_path: Path) -> None:
+    """One robots.txt of five domains: asked for once, as a visit of the domain where it lies."""
+    spec = WorldSpec(seed=2, domains=5, pages=1, https=0.0, delay=DELAY).only("robots-away")
+    with SimWeb(spec, tmp_path / "log") as web:
+        crawl = Crawl(web, tmp_path, DELAY, "--engines", "2", "--ip-delay", "0")
+        assert crawl.run() == 0, crawl.log.read_text()
+        crawl.check_complete()
+        asked = len(at_home(web))
+    visits = [visit for visit in ledger.read(crawl.data) if visit.domain == HOME]
+    assert 1 <= len(visits) == asked
+    said = json.loads(lycosa("audit", "--json", "--data-dir", crawl.data).stdout)
+    assert said["ok"] and said["report"]["domains"] == 6
+
+
 def _plant(root: Path, visit: ledger.Visit) -> None:
     """One more such request, too soon after another."""
     path = max((root / "visits").glob("*.jsonl"))

@@ -230,6 +230,33 @@ def test_a_purge_leaves_errands(bench: Bench, origin: str, forget: bool) -> None
     assert left.url == VICTIM
 
 
+def test_a_purge_of_an_excluded_domain_takes_errands_too(bench: Bench) -> None:
+    bench.frontier.add([link("https://victim.test/page"), errands.link(VICTIM, 0)])
+    owner = bench.frontier.register("h", 1)
+    (lease,) = bench.frontier.lease(owner, 1)
+    purge = Purge(lease.domain_id, "", "excluded", forget=True, errands=True)
+    committed = bench.frontier.commit(owner, batch(1, purges=[purge]))
+    assert committed.drops == {"excluded": 2}
+    assert bench.frontier.backlog()[0] == 0
+
+
+def test_errands_come_before_pages_but_every_second_turn_only(bench: Bench) -> None:
+    owner, _ = asking(bench)
+    bench.frontier.add([link(f"https://victim.test/page/{n}") for n in range(20)])
+    others = [f"https://victim.test/r/{n}" for n in range(2, 5)]
+    bench.frontier.commit(owner, batch(2, errands=[errands.link(url, 3) for url in others]))
+    waits = []
+    for _ in range(8):
+        maker = bench.frontier.register("h", 9)
+        (lease,) = [x for x in bench.frontier.lease(maker, 9) if x.name == "victim.test"]
+        waits.append(errands.is_errand(lease.urls[0]))
+        done = [(lease.domain_id, lease.urls[0], "")]
+        polite = bench.clock.ms + 70_000
+        bench.frontier.commit(maker, batch(1, dropped=done, released=[release(lease, polite)]))
+        bench.clock.pass_seconds(70)
+    assert waits == [True, False] * 4
+
+
 # -- addresses ------------------------------------------------------------------------------------
 
 

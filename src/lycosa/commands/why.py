@@ -161,7 +161,8 @@ def _queued(facts: Facts, queue: dict[str, Any]) -> list[str]:
         lines.append(f"attempts     {queue['attempts']} failed so far")
     if wait > 0:
         until = utc(queue["waits_until_ms"])
-        lines.append(f"waiting      until {until} ({duration(wait)}), after a failure")
+        why = "for the robots.txt" if facts.origin and facts.origin.aim else "after a failure"
+        lines.append(f"waiting      until {until} ({duration(wait)}), {why}")
     deaths = (queue["flags"] // Flag.KILL) & 3
     if deaths:
         lines.append(f"deaths       {deaths} engine(s) died while parsing it")
@@ -203,6 +204,9 @@ def _rules(facts: Facts) -> list[str]:
         when = f"obtained {utc(origin.fetched_ms)} with status {origin.status}"
         verdict = f"forbids it: {facts.robots_line}" if facts.robots_line else "allows it"
         lines.append(f"robots.txt   {verdict} ({when})")
+    elif origin.aim:
+        lines.append(f"robots.txt   redirects to {origin.aim}")
+        lines.append("             the other domain is asked in its own turn; until then it waits")
     else:
         lines.append("robots.txt   not obtained yet")
     if origin.failures:

@@ -51,6 +51,7 @@ class Purge:
     origin: str  # '' for the whole domain
     outcome: str
     forget: bool = False  # a cap or an exclusion: deleted and counted, not recorded
+    errands: bool = False  # those too: nobody may send us there
 
 
 @dataclass(slots=True)

@@ -1,12 +1,16 @@
-"""Answers of errands on their way to the origins that wait for them; the same for every store."""
+"""Errands and their answers, as far as it is the same for every store: who waits for what, and when
+an errand has its turn. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from lycosa.errands import key
-from lycosa.records import Lease, SharedRobots
+from lycosa.frontier import Deferral, Link
+from lycosa.frontier.states import found_order, waits_until
+from lycosa.records import Lease, QueuedUrl, SharedRobots
 
+TURNS = 2  # of a domain: every second one may be an errand, the others are its own
 Keys = dict[tuple[int, int], list[Lease]]
 
 
@@ -25,3 +29,20 @@ def hand_out(answers: Iterable[SharedRobots], keys: Keys) -> None:
     for answer in answers:
         for lease in keys[answer.domain_id, answer.fp]:
             lease.answers.append(answer)
+
+
+def spaced(
+    errands: Iterable[Link], last: Iterable[tuple[int, int, int | None]], now: int, delay: int
+) -> list[Deferral]:
+    """When each new errand has its turn: before the pages of its domain, but not one after the
+    other, or who sends us there could keep us from them. `last`: domain, its own delay, and the
+    place of its last errand."""
+    free = {ident: (waits_until(order or 0), max(own, delay)) for ident, own, order in last}
+    placed = []
+    for ident, fp, url, depth, _, flags in errands:
+        before, own = free.get(ident, (0, delay))
+        until = max(now, before + TURNS * own if before else 0)
+        free[ident] = until, own
+        place = QueuedUrl(fp, url, depth, found_order(depth, now), flags=flags)
+        placed.append(Deferral(ident, place, until, 0))
+    return placed

@@ -247,8 +247,9 @@ class PostgresFrontier(PostgresLeftOut, PostgresErrands):
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
-        links = batch.links + self._unanswered(batch.errands, now)
-        added, new_domains = self._add(links, now, result, own=owner)
+        errands = self._needed(batch.errands, now)
+        added, new_domains = self._add(batch.links + errands, now, result, own=owner)
+        self._defer(self._spaced(errands, now))
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         if EXCLUDED in result.drops:
@@ -314,6 +315,7 @@ class PostgresFrontier(PostgresLeftOut, PostgresErrands):
         for purge in purges:
             low, high = (f"{purge.origin}/", f"{purge.origin}0") if purge.origin else ("", "~")
             values: dict[str, Any] = {"id": purge.domain_id, "low": low, "high": high}
+            values["all"] = purge.errands
             if not purge.forget:
                 values |= {"now": now, "outcome": purge.outcome}
             forget = "purge_exclude" if purge.outcome == EXCLUDED else "purge_forget"

@@ -5,10 +5,11 @@ Owns the statements about `answers` and `slots`; errands themselves are queued U
 
 from __future__ import annotations
 
-from lycosa.frontier import ANSWER_MS, Link
-from lycosa.frontier.answers import asked_for, hand_out
+from lycosa.frontier import ANSWER_MS, Deferral, Link
+from lycosa.frontier.answers import asked_for, hand_out, spaced
 from lycosa.frontier.postgres_add import PostgresAdder
 from lycosa.frontier.postgres_db import blobs, int8s, texts
+from lycosa.frontier.states import WAITING
 from lycosa.records import Lease, SharedRobots
 
 
@@ -36,14 +37,22 @@ class PostgresErrands(PostgresAdder):
 
         return self._transaction(work, owner)
 
-    def _unanswered(self, errands: list[Link], now: int) -> list[Link]:
-        """Those that nobody has made while somebody asked for them."""
+    def _needed(self, errands: list[Link], now: int) -> list[Link]:
+        """Those that nobody has queued yet, or made since somebody asked for them."""
         if not errands:
             return []
-        domains, fps = zip(*(link[:2] for link in errands), strict=True)
+        found = {link[:2]: link for link in errands}
+        domains, fps = zip(*found, strict=True)
         values = {"domains": int8s(domains), "fps": int8s(fps), "since": now - ANSWER_MS}
-        done = {(row[0], row[1]) for row in self._rows("answered", **values)}
-        return [link for link in errands if link[:2] not in done]
+        needless = {(row[0], row[1]) for row in self._rows("needless", **values)}
+        return [link for key, link in found.items() if key not in needless]
+
+    def _spaced(self, errands: list[Link], now: int) -> list[Deferral]:
+        if not errands:
+            return []
+        ids = int8s(link[0] for link in errands)
+        rows = self._rows("last_errands", ids=ids, waiting=WAITING)
+        return spaced(errands, rows, now, self.rules.delay_ms)
 
     def _answer(self, answers: list[SharedRobots], now: int) -> None:
         """Keep what came of errands for those who asked."""

@@ -183,8 +183,9 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
     def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
-        links = batch.links + self._unanswered(batch.errands, now)
-        added, new_domains = self._add(links, now, result, own=owner)
+        errands = self._needed(batch.errands, now)
+        added, new_domains = self._add(batch.links + errands, now, result, own=owner)
+        self._defer(self._spaced(errands, now))
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
         if EXCLUDED in result.drops:
@@ -251,6 +252,7 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
                 "high": high,
                 "now": now,
                 "outcome": purge.outcome,
+                "all": purge.errands,
             }
             if purge.outcome == EXCLUDED:
                 self.db.execute(SQL["purge_keep"], values)

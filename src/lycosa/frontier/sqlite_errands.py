@@ -9,9 +9,11 @@ from dataclasses import astuple
 
 import orjson
 
-from lycosa.frontier import ANSWER_MS, Link, queries
-from lycosa.frontier.answers import asked_for, hand_out
+from lycosa.frontier import ANSWER_MS, Deferral, Link, queries
+from lycosa.frontier.answers import asked_for, hand_out, spaced
 from lycosa.frontier.sqlite_add import SqliteAdder
+from lycosa.frontier.sqlite_store import json_ids
+from lycosa.frontier.states import WAITING
 from lycosa.records import Lease, SharedRobots
 
 SQL = queries.load("sqlite")
@@ -25,9 +27,8 @@ class SqliteErrands(SqliteAdder):
         keys = asked_for(leases)
         if keys:
             values = {"keys": orjson.dumps(list(keys)).decode(), "budget": self.rules.robots_bytes}
-            hand_out(
-                (SharedRobots(*row) for row in self.db.execute(SQL["answers_to"], values)), keys
-            )
+            found = self.db.execute(SQL["answers_to"], values)
+            hand_out((SharedRobots(*row) for row in found), keys)
 
     def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
         with self._transaction(owner) as now:
@@ -40,14 +41,21 @@ class SqliteErrands(SqliteAdder):
                 if self.db.execute(SQL["claim"], {**values, "address": address}).rowcount
             }
 
-    def _unanswered(self, errands: list[Link], now: int) -> list[Link]:
-        """Those that nobody has made while somebody asked for them."""
+    def _needed(self, errands: list[Link], now: int) -> list[Link]:
+        """Those that nobody has queued yet, or made since somebody asked for them."""
         if not errands:
             return []
-        keys = orjson.dumps([link[:2] for link in errands]).decode()
-        values = {"keys": keys, "since": now - ANSWER_MS}
-        done = set(self.db.execute(SQL["answered"], values))
-        return [link for link in errands if link[:2] not in done]
+        found = {link[:2]: link for link in errands}
+        values = {"keys": orjson.dumps(list(found)).decode(), "since": now - ANSWER_MS}
+        needless = set(self.db.execute(SQL["needless"], values))
+        return [link for key, link in found.items() if key not in needless]
+
+    def _spaced(self, errands: list[Link], now: int) -> list[Deferral]:
+        if not errands:
+            return []
+        ids = json_ids([link[0] for link in errands])
+        rows = self.db.execute(SQL["last_errands"], {"ids": ids, "waiting": WAITING})
+        return spaced(errands, rows, now, self.rules.delay_ms)
 
     def _answer(self, answers: list[SharedRobots], now: int) -> None:
         """Keep what came of errands for those who asked."""

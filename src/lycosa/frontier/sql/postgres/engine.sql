@@ -97,10 +97,17 @@ SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
     JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp) AS found
 WHERE total <= %(budget)s;
 
--- answered: which errands have a good answer
-SELECT a.domain_id, a.fp FROM unnest(%(domains)s, %(fps)s) AS k (domain_id, fp)
-JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp
-WHERE a.status > 0 AND a.fetched_ms >= %(since)s;
+-- needless: which errands are queued or have a good answer
+SELECT k.domain_id, k.fp FROM unnest(%(domains)s, %(fps)s) AS k (domain_id, fp)
+WHERE EXISTS (SELECT 1 FROM seen AS s WHERE s.domain_id = k.domain_id AND s.fp = k.fp)
+    OR EXISTS (SELECT 1 FROM answers AS a WHERE a.domain_id = k.domain_id AND a.fp = k.fp
+        AND a.status > 0 AND a.fetched_ms >= %(since)s);
+
+-- last_errands: the delay of each domain, and the place of the last errand (8) in its waiting lane
+SELECT d.id, d.delay_ms, (
+    SELECT ord FROM queue AS q WHERE q.domain_id = d.id AND q.ord >= %(waiting)s AND q.flags & 8 > 0
+    ORDER BY q.ord DESC LIMIT 1)
+FROM domains AS d WHERE d.id = ANY (%(ids)s);
 
 -- answer_upsert: what came of errands
 INSERT INTO answers (domain_id, fp, url, fetched_ms, status, location, rules)
@@ -176,11 +183,13 @@ SELECT * FROM unnest(%(domain_id)s, %(fp)s, %(url)s, %(depth)s, %(fetched_ms)s, 
     %(redirect)s, %(title)s, %(text_segment)s, %(text_frame)s, %(text_offset)s,
     %(warc_segment)s, %(warc_offset)s);
 
--- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good; not
--- errands (8), which are others'
+-- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good;
+-- errands (8), which are others', only if that is meant
 WITH gone AS (
     DELETE FROM queue
-    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s AND flags & 8 = 0 RETURNING *
+    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s
+        AND (%(all)s OR flags & 8 = 0)
+    RETURNING *
 ), kept AS (
     INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
         wire_bytes, text_chars, content_hash, redirect, title,
@@ -193,7 +202,9 @@ SELECT count(*) FROM gone;
 -- purge_forget: URLs that a cap or an exclusion refuses are not remembered
 WITH gone AS (
     DELETE FROM queue
-    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s AND flags & 8 = 0 RETURNING *
+    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s
+        AND (%(all)s OR flags & 8 = 0)
+    RETURNING *
 ), forgotten AS (
     DELETE FROM seen AS s USING gone WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp
 )

@@ -62,11 +62,11 @@ CREATE TABLE origins (
     status int4 NOT NULL,
     failures int4 NOT NULL,
     origin text COLLATE "C" NOT NULL,
-    hops int4 NOT NULL DEFAULT 0,
-    asked_ms int8 NOT NULL DEFAULT 0,
     reason text NOT NULL,
-    aim text NOT NULL DEFAULT '',
     rules bytea NOT NULL,
+    asked_ms int8 NOT NULL DEFAULT 0,
+    hops int4 NOT NULL DEFAULT 0,
+    aim text NOT NULL DEFAULT '',
     PRIMARY KEY (domain_id, origin)
 ) WITH (fillfactor = 85);
 

@@ -75,10 +75,17 @@ SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
     CROSS JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp)
 WHERE total <= :budget;
 
--- answered: which errands have a good answer: [domain, fp] in pairs
-SELECT a.domain_id, a.fp FROM json_each(:keys) AS k
-CROSS JOIN answers AS a ON a.domain_id = k.value ->> 0 AND a.fp = k.value ->> 1
-WHERE a.status > 0 AND a.fetched_ms >= :since;
+-- needless: which errands are queued or have a good answer: [domain, fp] in pairs
+SELECT value ->> 0, value ->> 1 FROM json_each(:keys)
+WHERE EXISTS (SELECT 1 FROM seen WHERE domain_id = value ->> 0 AND fp = value ->> 1)
+    OR EXISTS (SELECT 1 FROM answers WHERE domain_id = value ->> 0 AND fp = value ->> 1
+        AND status > 0 AND fetched_ms >= :since);
+
+-- last_errands: the delay of each domain, and the place of the last errand (8) in its waiting lane
+SELECT id, delay_ms, (
+    SELECT ord FROM queue WHERE domain_id = domains.id AND ord >= :waiting AND flags & 8
+    ORDER BY ord DESC LIMIT 1)
+FROM domains WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- answer_upsert: what came of an errand
 INSERT INTO answers (domain_id, fp, url, fetched_ms, status, location, rules)
@@ -159,18 +166,18 @@ INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, conte
     text_segment, text_frame, text_offset, warc_segment, warc_offset)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good; not
--- errands (8), which are others'
+-- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good;
+-- errands (8), which are others', only if that is meant
 INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
     wire_bytes, text_chars, content_hash, redirect, title,
     text_segment, text_frame, text_offset, warc_segment, warc_offset)
 SELECT domain_id, fp, url, depth, :now, 0, :outcome, '', 0, 0, 0, '', '', 0, 0, 0, 0, 0
-FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8;
+FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND (:all OR NOT flags & 8);
 
 -- purge_forget: URLs that a cap or an exclusion refuses are not remembered
 DELETE FROM seen WHERE domain_id = :id AND fp IN (
     SELECT fp FROM queue
-    WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8);
+    WHERE domain_id = :id AND url >= :low AND url < :high AND (:all OR NOT flags & 8));
 
 -- purge_keep: what an exclusion takes out of a domain's queue may be wanted again
 INSERT INTO left_out (domain_id, fp, url, depth, flags)
@@ -187,7 +194,7 @@ DELETE FROM left_out WHERE id <= (SELECT max(id) FROM left_out) - ?;
 DELETE FROM left_out WHERE id IN (SELECT value FROM json_each(?));
 
 -- purge_delete: they leave the queue
-DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8;
+DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND (:all OR NOT flags & 8);
 
 -- domain_states: what adding URLs to domains depends on
 SELECT json_group_array(json_array(id, lease_owner, ready_at, polite_at, queued, pages, seeded))
