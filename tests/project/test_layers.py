@@ -16,7 +16,7 @@ LAYERS = {
     " scheduler parse sitemaps decode dedup metrics charset htmlguard _links _scan visit",
     "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
     " log view sandbox",
-    "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
+    "engine": "datadir mark patience opening seeding harvest core exchange diary engine upkeep"
     " memory worker node",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
