@@ -29,6 +29,7 @@ WAITING_LINKS = 500_000  # the same for links, about 150 MB: a store may be away
 STARTS_PER_TURN = 100
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
+NO_FAILURE = frozenset({"fetched", "nothing", "stopped"})  # outcomes of visits
 BUG = "bug"  # outcome of a URL whose handling raised
 
 
@@ -258,10 +259,17 @@ class Core:
         if result.requests:
             self.stats.visits += 1
             self.ended.append(result)
+            if result.outcome not in NO_FAILURE:
+                self._count_failure(result)
         self._note(result)
         self._harvest(visit)
         wait = max(held.delay, result.pause) if result.requests else 0.0
         self.scheduler.visited(held, now, result.ended + wait)
+
+    def _count_failure(self, result: Result) -> None:
+        self.stats.failed_visits += 1
+        if result.deferred:
+            _tally(self.stats.retries, {result.outcome: 1})
 
     def _harvest(self, visit: Visit) -> None:
         result, batch = visit.result, self.batch

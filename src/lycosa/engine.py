@@ -292,13 +292,24 @@ class Engine:
         end = now + max(TURN_BUDGET, now - began)
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
-            if response.failure in Failure.OURS:
-                self._shortage(response.failure)
+            if response.failure:
+                self._tell(response)
             before = time.thread_time()  # S3 is about work: others may have the core as well
             self._send(self.core.answer(response, engine_now()))
             self._note_page(time.thread_time() - before)
             if engine_now() > end:
                 break
+
+    def _tell(self, response: Response) -> None:
+        log.debug(
+            "a request failed",
+            url=response.request.url,
+            failure=response.failure,
+            reason=response.reason,
+            address=response.address,
+        )
+        if response.failure in Failure.OURS:
+            self._shortage(response.failure)
 
     def _note_page(self, seconds: float) -> None:
         stats = self.core.stats

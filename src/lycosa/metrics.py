@@ -32,6 +32,8 @@ class Stats:
     slow_pages: int = 0  # that held the loop for more than 50 ms (S3)
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
+    failed_visits: int = 0  # that brought no page, whether or not it is tried again
+    retries: dict[str, int] = field(default_factory=dict)  # visits to be tried again, by cause
 
     # Gauges: how it is now.
     engines: int = 1
@@ -53,7 +55,8 @@ class Stats:
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        values["outcomes"], values["drops"] = dict(self.outcomes), dict(self.drops)
+        for name in ("outcomes", "drops", "retries"):
+            values[name] = dict(values[name])
         return values
 
     def uncount(self, outcome: str, status: int) -> None:

@@ -96,6 +96,7 @@ class Response:
     started: float = 0.0
     ended: float = 0.0
     connects: int = 0  # connections opened for it
+    reason: str = ""  # of a failure, in the words of libcurl or the TLS library
     _lower: bytes = b""  # the head in lower case, once somebody asked for a header
 
     def header(self, name: bytes) -> str:
@@ -138,6 +139,7 @@ class Origin:
     failures: int = 0
     retry_ms: int = 0  # not to be tried before
     reason: str = ""  # set: its URLs fail at once until retry_ms
+    detail: str = ""  # its last failure, with the words of libcurl or the TLS library
 
 
 @dataclass(slots=True)

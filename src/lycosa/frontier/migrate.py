@@ -71,7 +71,7 @@ TABLES = (
         _columns(
             int8="domain_id fetched_ms retry_ms",
             int4="status failures",
-            text="origin reason",
+            text="origin reason detail",
             bytea="rules",
         ),
     ),

@@ -352,6 +352,7 @@ class PostgresFrontier(PostgresAdder):
             failures=int8s(each.failures for each in values),
             retry=int8s(each.retry_ms for each in values),
             reasons=texts(each.reason for each in values),
+            details=texts(each.detail for each in values),
         )
 
     def _remember_delays(self, delays: list[tuple[int, int]]) -> None:

@@ -274,7 +274,17 @@ class SqliteFrontier(SqliteAdder):
         self._write_rows(
             "origin_upsert",
             [
-                (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, o.reason)
+                (
+                    ident,
+                    o.origin,
+                    o.fetched_ms,
+                    o.status,
+                    o.rules,
+                    o.failures,
+                    o.retry_ms,
+                    o.reason,
+                    o.detail,
+                )
                 for ident, o in batch.origins
             ],
             most=FEW_ROWS,

@@ -60,7 +60,7 @@ SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded FROM domain
 WHERE lease_owner = %(owner)s AND id <> ALL (%(known)s);
 
 -- origins_of: what is known of the origins of these domains
-SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, detail FROM origins
 WHERE domain_id = ANY (%(ids)s);
 
 -- next_urls: the next URLs of each domain: those that waited and are due, then those found first
@@ -190,12 +190,13 @@ UPDATE domains AS d SET delay_ms = greatest(d.delay_ms, u.delay)
 FROM unnest(%(ids)s, %(delays)s) AS u (id, delay) WHERE d.id = u.id;
 
 -- origin_upsert: what is known of origins changes
-INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
+INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason,
+    detail)
 SELECT * FROM unnest(%(domains)s, %(origins)s, %(fetched)s, %(statuses)s, %(rules)s,
-    %(failures)s, %(retry)s, %(reasons)s)
+    %(failures)s, %(retry)s, %(reasons)s, %(details)s)
 ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     status = excluded.status, rules = excluded.rules, failures = excluded.failures,
-    retry_ms = excluded.retry_ms, reason = excluded.reason;
+    retry_ms = excluded.retry_ms, reason = excluded.reason, detail = excluded.detail;
 
 -- release: domains are given back: ready when their first URL is due, idle without one
 UPDATE domains AS d SET

@@ -53,6 +53,7 @@ CREATE TABLE origins (
     origin text COLLATE "C" NOT NULL,
     reason text NOT NULL,
     rules bytea NOT NULL,
+    detail text NOT NULL DEFAULT '',
     PRIMARY KEY (domain_id, origin)
 ) WITH (fillfactor = 85);
 

@@ -40,7 +40,7 @@ UPDATE domains SET lease_owner = :owner
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +lease_owner = 0;
 
 -- origins_of: what is known of the origins of domains
-SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, detail FROM origins
 WHERE domain_id IN (SELECT value FROM json_each(?));
 
 -- next_urls: the next URLs of each domain: those that waited and are due, then those found first
@@ -137,11 +137,12 @@ UPDATE domains SET seeded = 1 WHERE id = ?;
 UPDATE domains SET delay_ms = max(delay_ms, ?) WHERE id = ?;
 
 -- origin_upsert: what is known of an origin changes (the brackets are repeated for many)
-INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason,
+    detail)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     status = excluded.status, rules = excluded.rules, failures = excluded.failures,
-    retry_ms = excluded.retry_ms, reason = excluded.reason;
+    retry_ms = excluded.retry_ms, reason = excluded.reason, detail = excluded.detail;
 
 -- queue_count: how many rows a domain's queue has, counted no further than its cap
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);

@@ -48,6 +48,7 @@ CREATE TABLE origins (
     failures INTEGER NOT NULL,
     retry_ms INTEGER NOT NULL,
     reason TEXT NOT NULL,
+    detail TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (domain_id, origin)
 ) WITHOUT ROWID;
 

@@ -33,7 +33,7 @@ SELECT ord, url, depth, attempts, flags FROM queue WHERE domain_id = ? AND ord =
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? AND ord < ? LIMIT ?);
 
 -- origin_by_name: what is known of one origin
-SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason FROM origins
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail FROM origins
 WHERE domain_id = ? AND origin = ?;
 
 -- segments: the committed length of every segment
