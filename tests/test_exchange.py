@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lycosa.archive.ledger import Ledger, audit, read
 from lycosa.archive.segments import SegmentWriter, segment_name
 from lycosa.archive.text import iter_rows, text_row
 from lycosa.errors import StoreError
@@ -182,3 +184,72 @@ def test_a_late_answer_does_not_move_the_clock(
     second = work.perform(Exchange(Batch(stats=Stats().to_dict())))
     assert second.to_ms is not None and round(second.to_ms - NOW_MS) == known
     store.close()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_answers_that_come_late_raise_no_false_alarm(tmp_path: Path, seed: int) -> None:
+    """A second's delay between visits, and answers that take up to that long after an outage."""
+    dice = random.Random(seed)
+    now, latency = [100.0], [0.005]
+
+    def store_now() -> int:
+        now[0] += latency[0]
+        return NOW_MS + int(now[0] * 1000)
+
+    store = Remote(tmp_path / "crawl.sqlite", StoreRules(), store_now, create=True)
+    owner = store.register("t", 1)
+    work = Exchanger(store, owner, lambda: now[0])
+    book = Ledger(tmp_path, owner, 1 << 20)
+    to_ms = work.perform(Exchange(Batch(stats=Stats().to_dict()))).to_ms
+    assert to_ms is not None
+    for turn in range(60):
+        late = 20 < turn < 25 or dice.random() < 0.1
+        latency[0] = dice.uniform(0.3, 0.99) if late else dice.uniform(0.001, 0.02)
+        start = int(now[0] * 1000 + to_ms)
+        book.started([("a.test", start)])
+        now[0] += dice.uniform(0.01, 0.3)
+        book.ended("a.test", start, int(now[0] * 1000 + to_ms), 1, "", "ok")
+        ready = now[0] + 1.0
+        reply = work.perform(Exchange(Batch(stats=Stats().to_dict())))
+        assert reply.to_ms is not None
+        if reply.to_ms != to_ms and hasattr(book, "clock"):
+            book.clock("here", reply.to_ms, reply.doubt_ms)
+        to_ms = reply.to_ms
+        now[0] = max(now[0], ready)
+    book.close()
+    report = audit(read(tmp_path), 1.0, tolerance_ms=50)
+    assert (report.visits, report.too_soon, report.overlaps) == (60, 0, 0)
+    store.close()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_gap_between_two_clocks_is_known_as_well_as_it_says(seed: int) -> None:
+    from lycosa.clock import DRIFT_MS, SLIP_MS, ClockGap
+
+    dice = random.Random(seed)
+    gap, now, true = ClockGap(), 50.0, 1_000_000.0
+    changes, last = 0, 0.0
+    drift = dice.uniform(-DRIFT_MS, DRIFT_MS)  # ms a second
+    for turn in range(2000):
+        wait = dice.uniform(0.5, 1.5) if turn % 500 else 300.0
+        now, true = now + wait, true + drift * wait
+        there, back = dice.expovariate(100), dice.expovariate(100)
+        if dice.random() < 0.05:
+            there += dice.uniform(0, 30)  # a new connection
+        read_at = round((now + there) * 1000 + true)
+        gap.measure(read_at, now, now + there + back)
+        changes += gap.value != last
+        last = gap.value
+        assert true - SLIP_MS - 1 <= gap.value <= true + gap.doubt + 1
+        now += there + back
+    assert changes < 200, "or every ledger is full of it"
+
+
+def test_a_clock_that_was_set_is_followed() -> None:
+    from lycosa.clock import ClockGap
+
+    gap = ClockGap()
+    assert gap.measure(1_000_500, 1000.0, 1000.01) == 500
+    assert gap.measure(1_002_500, 1002.0, 1003.5) == 500, "nothing new"
+    assert gap.measure(1_015_000, 1010.0, 1010.01) == 5000
+    assert gap.doubt < 20

@@ -75,6 +75,30 @@ def to(url: str, status: int = 302) -> Answer:
 PAGE: Answer = (200, "Content-Type: text/html", b"<p>hello")
 
 
+def broken(request: Request, failure: str, reason: str, now: float) -> Response:
+    return Response(request, failure=failure, reason=reason, started=now, ended=now)
+
+
+@pytest.mark.parametrize("failure", [Failure.TLS, Failure.CONNECT, Failure.RESET, Failure.TIMEOUT])
+@pytest.mark.parametrize("robots_known", [False, True])
+def test_the_librarys_reason_stays_with_the_origin(failure: str, robots_known: bool) -> None:
+    domain = held("https://a.test/")
+    if robots_known:
+        know(domain, "https://a.test")
+    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    request = visit.begin()
+    assert request is not None
+    assert visit.resume(broken(request, failure, "handshake of doom", NOW + 1)) is None
+    what = "a page" if robots_known else "robots.txt"
+    record = visit.result.origins["https://a.test"]
+    assert record.detail == f"{what}: {failure}: handshake of doom"
+    # It is forgotten when the origin answers.
+    again = held("https://a.test/")
+    know(again, "https://a.test", detail=record.detail)
+    _, result = run(again, {"https://a.test/": PAGE})
+    assert result.origins["https://a.test"].detail == ""
+
+
 # -- robots.txt -----------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lycosa.backlog import Backlog
-from lycosa.errands import Memory, Slots, is_errand, link
+from lycosa.errands import OUTCOME, WAITS, Memory, Slots, is_errand, link
 from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import Batch, Deferral, Purge
 from lycosa.harvest import Harvest
@@ -30,6 +30,7 @@ WAITING_LINKS = 500_000  # the same for links, about 150 MB: a store may be away
 STARTS = 20  # at once: the loop looks at its clock in between
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
+NO_FAILURE = frozenset({"fetched", "nothing", "stopped", WAITS, OUTCOME})  # outcomes of visits
 BUG = "bug"  # outcome of a URL whose handling raised
 
 AddressFound = Callable[[str, float], list[Request]]  # address and now in, requests out
@@ -288,11 +289,18 @@ class Core:
         if result.requests:
             self.stats.visits += 1
             self.ended.append(result)
+            if result.outcome not in NO_FAILURE:
+                self._count_failure(result)
         self._slots.over(held.id, result.ended)
         self._note(result)
         self._harvest(visit)
         wait = max(held.delay, result.pause) if result.requests else 0.0
         self.scheduler.visited(held, now, result.ended + wait)
+
+    def _count_failure(self, result: Result) -> None:
+        self.stats.failed_visits += 1
+        if result.deferred:
+            _tally(self.stats.retries, {result.outcome: 1})
 
     def _harvest(self, visit: Visit) -> None:
         result, batch = visit.result, self.batch

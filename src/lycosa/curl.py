@@ -54,6 +54,7 @@ NOSIGNAL, DNS_CACHE_TIMEOUT, MAXAGE_CONN = 99, 92, 288
 SSL_SESSIONID_CACHE, SSL_VERIFYPEER, SSL_VERIFYHOST = 150, 64, 81
 HTTP_1_1 = 2
 
+_ERRORBUFFER, _WORDS = _TEXT + 10, 256  # bytes that libcurl may write there
 _URL, _REQUEST_TARGET, _FORBID_REUSE = _TEXT + 2, _TEXT + 266, 75
 _HTTPHEADER, _CONNECT_TO = _TEXT + 23, _TEXT + 243
 _WRITEFUNCTION, _WRITEDATA = _FUNCTION + 11, _TEXT + 1
@@ -149,7 +150,7 @@ class Headers:
 class Easy:
     """One handle, for one request after the other."""
 
-    __slots__ = ("_borrowed", "_handle", "_multi", "_number", "_pin", "owner")
+    __slots__ = ("_borrowed", "_handle", "_multi", "_number", "_pin", "_words", "owner")
 
     def __init__(self, owner: object, inbox: Inbox, headers: Headers) -> None:
         self.owner = owner  # whoever wants to know that a request is complete
@@ -157,6 +158,7 @@ class Easy:
         self._multi: Multi | None = None  # that it is in: must not be freed before
         self._pin = _NULL
         self._number = ffi.new("long *")
+        self._words = ffi.new("char[]", _WORDS)
         on_header, on_body, on_connected, me = _wires(inbox)
         self._borrowed = (inbox, me, headers)
         for option, value in (
@@ -167,6 +169,7 @@ class Easy:
             (_HEADERDATA, me),
             (_PREREQFUNCTION, on_connected),
             (_PREREQDATA, me),
+            (_ERRORBUFFER, self._words),
         ):
             self._take(option, value)
 
@@ -183,6 +186,7 @@ class Easy:
         the URL says. `keep` leaves the connection open. Raises CurlError, UnicodeError."""
         asked, path, place = url.encode("ascii"), target.encode("ascii"), pin.encode("ascii")
         handle, old = self._handle, self._pin
+        self._words[0] = b"\0"
         self._pin = _append(_NULL, place)
         code = (
             _setopt(handle, _CONNECT_TO, self._pin)
@@ -193,6 +197,11 @@ class Easy:
         _free_list(old)
         if code:
             raise CurlError(f"the request was refused: error {code}")
+
+    def reason(self) -> str:
+        """What libcurl or the TLS library said when the request failed, in its own words."""
+        text = str(_string(self._words, _WORDS).decode("utf-8", "replace"))
+        return "".join(char if char.isprintable() else " " for char in text).strip()
 
     def connects(self) -> int:
         """How many connections the request opened."""

@@ -28,12 +28,13 @@ from lycosa.addresses import CDN_RANGES, SharedAddresses
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
-from lycosa.clock import engine_now
+from lycosa.clock import LONG_MS, engine_now
 from lycosa.config import CrawlSettings
 from lycosa.control import Control, Lateness
 from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
 from lycosa.datadir import TRUST
 from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
+from lycosa.diary import Diary
 from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import (
     EXIT_ORPHAN,
@@ -55,7 +56,7 @@ from lycosa.patience import Patience
 from lycosa.pipe import Pipe
 from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
-from lycosa.scheduler import Held, Scheduler
+from lycosa.scheduler import Scheduler
 from lycosa.scope import Scope
 from lycosa.terminal import guarded
 from lycosa.trust import as_path
@@ -160,6 +161,8 @@ class Engine:
     def _make_archive(self) -> None:
         self.ids = record_ids()
         self.ledger = Ledger(self.root, self.owner, SEGMENT_BYTES)
+        self.diary = Diary(self.ledger, self.crawl.delay)
+        self.diary.note_clock(self.to_ms, LONG_MS if self.frontier.server_clock else 0)
         text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
         warc = None
         if self.settings["warc"]:
@@ -255,7 +258,7 @@ class Engine:
         self.resolver.turn()
         self.fetcher.turn(engine_now())
         self._responses(engine_now() + RESPONSE_BUDGET)
-        self._write_ledger()
+        self.diary.note_ends(self.core)
         self._start(engine_now() + START_BUDGET)
         self._look_up()
         self._exchange(engine_now())
@@ -312,51 +315,34 @@ class Engine:
         """Work through finished fetches."""
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
-            if response.failure in Failure.OURS:
-                self._shortage(response.failure)
+            if response.failure:
+                self._tell(response)
             before = time.thread_time()  # S3 is about work: others may have the core as well
             self._send(self.core.answer(response, engine_now()))
             self._gauges.page(time.thread_time() - before)
             if engine_now() > end:
                 break
 
+    def _tell(self, response: Response) -> None:
+        log.debug(
+            "a request failed",
+            url=response.request.url,
+            failure=response.failure,
+            reason=response.reason,
+            address=response.address,
+        )
+        if response.failure in Failure.OURS:
+            self._shortage(response.failure)
+
     def _send(self, requests: list[Request]) -> None:
         """Starts and longer delays go to the ledger before any request goes to the network."""
-        core = self.core
-        for held in core.learnt:
-            self._note_delay(held, held.delay)
-        if core.started or core.learnt:
-            self.ledger.started(core.started)
-            core.started.clear()
-            core.learnt.clear()
+        self.diary.note_starts(self.core)
         for request in requests:
             if self._lapsed():
                 unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
                 self.fetcher.finished.append(unsent)
             else:
                 self.fetcher.start(request)
-
-    def _note_delay(self, held: Held, wait: float) -> bool:
-        """Tell the ledger how long a domain will be left alone, if it is not the usual delay."""
-        own_ms = round(wait * 1000) if wait > self.crawl.delay else 0
-        if own_ms == held.noted_ms:
-            return False
-        held.noted_ms = own_ms
-        self.ledger.learned(held.name, own_ms)
-        return True
-
-    def _write_ledger(self) -> None:
-        learnt = False
-        for result in self.core.ended:
-            # By the same clock as its start was written: a server's clock is measured anew.
-            held, ms = result.held, self.core.ms
-            start, end = ms(result.started), ms(result.ended)
-            learnt |= self._note_delay(held, max(held.delay, result.pause))
-            outcome = (result.requests, result.address, result.outcome)
-            self.ledger.ended(held.name, start, end, *outcome)
-        self.core.ended.clear()
-        if learnt:
-            self.ledger.started(())  # now: a kill must not forget it
 
     def _shortage(self, failure: str) -> None:
         """Not the host's fault. Out of open files: fewer fetches at once."""
@@ -400,6 +386,8 @@ class Engine:
             return
         lag = self.core.stats.store_lag_s = now - self._commit_began
         self.core.backlog.settled(*self._size, lag)
+        if reply.to_ms is not None and reply.to_ms != self.core.to_ms:
+            self.diary.note_clock(reply.to_ms, reply.doubt_ms)
         self.core.absorb(reply, now)
         self._patience.over()
         if self._closing:

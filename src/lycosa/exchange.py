@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
+from lycosa.clock import ClockGap
 from lycosa.errors import StoreGone
 from lycosa.frontier import Batch, Committed, Frontier
 from lycosa.log import get_logger
@@ -24,7 +25,6 @@ from lycosa.scope import Scope
 log = get_logger("exchange")
 
 FREED = 1000  # rows freed at once, in a millisecond
-LONG_MS = 1000  # after which an answer says little about when the store's clock was read
 
 
 @dataclass(slots=True)
@@ -52,6 +52,7 @@ class Reply:
     scope: Scope | None = None  # set when the exclusions changed
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
     to_ms: float | None = None  # store clock - engine clock, where the store has its own
+    doubt_ms: float = 0.0  # by how much that may be wrong
     error: BaseException | None = None
 
 
@@ -86,7 +87,7 @@ class Exchanger:
         self._renewed = float("-inf")
         self._rules_version = 0
         self._scope = scope
-        self._to_ms: float | None = None  # store clock - engine clock, as last measured
+        self._gap = ClockGap()  # between the store's clock and ours
 
     def perform(self, exchange: Exchange, closing: bool = False) -> Reply:
         """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
@@ -149,17 +150,8 @@ class Exchanger:
         reply.skipped = exchange.skipped
         self._renewed = reply.sent
         if self.frontier.server_clock:
-            reply.to_ms = self._difference(reply.committed.now_ms, reply.sent)
-
-    def _difference(self, now_ms: int, sent: float) -> float:
-        """Store clock - engine clock, from the moment it was asked: at most too large, so nothing
-        is given back too early. If the answer was long in coming, as after a new connection, the
-        difference is taken to be what it was, as far as that can be true."""
-        most, least = now_ms - sent * 1000, now_ms - self._clock() * 1000
-        if most - least > LONG_MS and self._to_ms is not None:
-            most = min(most, max(self._to_ms, least))
-        self._to_ms = most
-        return most
+            reply.to_ms = self._gap.measure(reply.committed.now_ms, reply.sent, self._clock())
+            reply.doubt_ms = self._gap.doubt
 
     def _unsettled(self, pages: list[PageRow]) -> tuple[list[PageRow], list[PageRow]]:
         """Pages to record, and those that redirects led to and that were done before: no text

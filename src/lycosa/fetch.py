@@ -296,7 +296,9 @@ class Fetcher:
             if code == curl.Code.CONNECT and transfer.addresses:
                 self._connect(transfer)
             else:
-                self._finish(transfer, transfer.outcome(code))
+                self._finish(
+                    transfer, transfer.outcome(code), transfer.easy.reason() if code else ""
+                )
 
     # How it ends.
 
@@ -315,13 +317,16 @@ class Fetcher:
                 self._remove(transfer)
                 self._connect(transfer)
             else:
-                self._finish(transfer, (Failure.CONNECT_TIMEOUT, Truncated.NO))
+                reason = f"no connection within {self.limits.connect:g} s"
+                self._finish(transfer, (Failure.CONNECT_TIMEOUT, Truncated.NO), reason)
         elif now >= transfer.ends:
-            self._finish(transfer, transfer.outcome(curl.Code.TIMED_OUT))
+            reason = f"not complete within {transfer.ends - transfer.started:.0f} s"
+            self._finish(transfer, transfer.outcome(curl.Code.TIMED_OUT), reason)
         elif transfer.inbox.heard:
             self._set_timer(transfer, transfer.ends)
         elif now >= transfer.connected + self.limits.first_byte:
-            self._finish(transfer, (Failure.FIRST_BYTE, Truncated.NO))
+            reason = f"no answer within {self.limits.first_byte:g} s"
+            self._finish(transfer, (Failure.FIRST_BYTE, Truncated.NO), reason)
         else:
             first_byte_by = transfer.connected + self.limits.first_byte
             self._set_timer(transfer, min(first_byte_by, transfer.ends))
@@ -330,7 +335,7 @@ class Fetcher:
         transfer.easy.cut_off()
         transfer.active = False
 
-    def _finish(self, transfer: Transfer, outcome: Outcome) -> None:
+    def _finish(self, transfer: Transfer, outcome: Outcome, reason: str = "") -> None:
         """Close what is open, make the Response, and free the handle for the next request."""
         request = transfer.request
         assert request is not None
@@ -340,6 +345,7 @@ class Fetcher:
         if transfer.address:
             response.connects = transfer.easy.connects()
         response.failure, response.truncated = outcome
+        response.reason = reason if response.failure else ""
         if not response.failure:
             response.status, response.head = transfer.status, transfer.head
             response.body = transfer.inbox.body()

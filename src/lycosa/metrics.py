@@ -40,6 +40,8 @@ class Stats:
     turns_excused: int = 0  # long ones in seconds in which an idle process was late, too
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
+    failed_visits: int = 0  # that brought no page, whether or not it is tried again
+    retries: dict[str, int] = field(default_factory=dict)  # visits to be tried again, by cause
 
     # Gauges: how it is now.
     engines: int = 1
@@ -73,7 +75,8 @@ class Stats:
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        values["outcomes"], values["drops"] = dict(self.outcomes), dict(self.drops)
+        for name in ("outcomes", "drops", "retries"):
+            values[name] = dict(values[name])
         return values  # the counts of turns are made anew for each report
 
     def uncount(self, outcome: str, status: int) -> None:

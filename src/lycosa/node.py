@@ -30,6 +30,7 @@ from lycosa.errors import (
     StoreError,
     UserError,
 )
+from lycosa.firstvisits import FirstVisits
 from lycosa.frontier import (
     Frontier,
     check_server,
@@ -108,6 +109,7 @@ class Supervisor:
         before = engine_now()
         self.to_ms = frontier.now_ms() - before * 1000
         self.workers: dict[int, Worker] = {}
+        self.first_visits = FirstVisits()
         self.past = Stats(engines=0)  # of engines that ended during this run
         self.selector = selectors.DefaultSelector()
         self.screen = Screen()
@@ -404,6 +406,8 @@ class Supervisor:
         queued, domains = self.backlog[0], self._count_active(now)
         stats.queued, stats.domains = queued, domains
         self.rates.add(now, stats)
+        if said := self.first_visits.look(stats, now - self.began):
+            self._say(said, log.warning)
         return Snapshot(
             elapsed=now - self.began,
             pages=stats.pages,
@@ -419,6 +423,7 @@ class Supervisor:
             engines=len(living),
             rss_mb=stats.rss_mb,
             outcomes=stats.outcomes,
+            retries=stats.retries,
             max_pages=self.limits.max_pages,
             max_duration=self.limits.max_duration,
             limiting=limiting(stats, self.crawl.delay, self.per_engine * self.node.engines),
@@ -443,10 +448,10 @@ class Supervisor:
         else:
             log.info("crawling", **line(self.snapshot()))
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str, tell: Any = log.info) -> None:
         if self.live:
             self.screen.clear()
-        log.info(text)
+        tell(text)
 
     def _earlier_runs(self) -> Stats:
         """The counts of earlier runs, so that pages and what came of them speak of the same."""

@@ -127,6 +127,7 @@ class Response:
     started: float = 0.0
     ended: float = 0.0
     connects: int = 0  # connections opened for it
+    reason: str = ""  # of a failure, in the words of libcurl or the TLS library
     _lower: bytes = b""  # the head in lower case, once somebody asked for a header
 
     def header(self, name: bytes) -> str:
@@ -195,9 +196,8 @@ class Origin:
     failures: int = 0
     retry_ms: int = 0  # not to be tried before
     reason: str = ""  # set: its URLs fail at once until retry_ms
-    aim: Url = Url(
-        ""
-    )  # set: its robots.txt is there, in another domain, and it waits for the answer
+    detail: str = ""  # its last failure, with the words of libcurl or the TLS library
+    aim: Url = Url("")  # set: where its robots.txt is, in another domain: it waits for the answer
     hops: int = 0  # redirects that led there
     asked_ms: int = 0  # since when it waits
 

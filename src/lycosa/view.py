@@ -39,6 +39,7 @@ class Snapshot:
     engines: int = 0
     rss_mb: float = 0.0
     outcomes: dict[str, int] = field(default_factory=dict)
+    retries: dict[str, int] = field(default_factory=dict)  # failures to be tried again, by cause
     max_pages: int = 0  # 0: no limit
     max_duration: float = 0.0  # s; 0: no limit
     limiting: str = ""
@@ -56,6 +57,8 @@ def render(now: Snapshot, width: int) -> list[str]:
         ("time", _time(now)),
         ("limited by", now.limiting or "-"),
     ]
+    if now.retries:
+        rows.insert(5, ("retries", f"{kinds(now.retries)} (tried again later)"))
     if now.stopping:
         rows.append(("stopping", "finishing what is in flight; press Ctrl-C again to cut it off"))
     return [_fit(f"{name:>10}  {text}", width) for name, text in rows]
@@ -72,6 +75,7 @@ def line(now: Snapshot) -> dict[str, object]:
         "domains": now.domains,
         "ready": now.ready,
         "errors": sum(errors(now.outcomes).values()),
+        "retries": now.retries,
         "mb": now.bytes // _MIB,
         "limit": now.limiting or "-",
     }

@@ -33,6 +33,7 @@ from lycosa.urls import Parts, canonical, domain_of, fingerprint, over_http, spl
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
 EXCLUDED = "excluded"
+DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
 Steps = Generator[Request, Response, None]
 
@@ -245,8 +246,9 @@ class Visit:
         """The origin answered: its failures, and the domain's, are forgotten."""
         self.held.failures = 0
         known = self.held.origins.get(parts.origin)
-        if known is not None and known.record.failures:
+        if known is not None and (known.record.failures or known.record.detail):
             known.record.failures = known.record.retry_ms = 0
+            known.record.detail = ""
             self.result.origins[parts.origin] = known.record
 
     # -- redirects ----------------------------------------------------------------------------
@@ -420,6 +422,7 @@ class Visit:
         self.held.origins[origin] = known or KnownOrigin(record)
         wait = retry.origin_wait(record.failures, response.failure, self.rules.delay)
         asked = politeness.retry_after(response.header(b"retry-after"), self.now_ms)
+        record.detail = _detail(response)
         record.failures += 1
         if wait is None:
             self._give_up_origin(record, retry.origin_outcome(response.failure))
@@ -454,12 +457,20 @@ class Visit:
             self._origin_failed(parts.origin, response)
             self._settle(url, self.held.origins[parts.origin].record)
         else:
+            self._note_failure(parts.origin, response)
             wait = retry.url_wait(url.attempts, failure, self.rules.delay)
             if wait is None:
                 self._fail(url, failure)
             else:
                 attempts = url.attempts + (failure not in Failure.OURS)
                 self._wait(url, self.now_ms + round(wait * 1000), attempts)
+
+    def _note_failure(self, origin: str, response: Response) -> None:
+        """What went wrong last, for people."""
+        known = self.held.origins.get(origin)
+        if known is not None and response.reason:
+            known.record.detail = _detail(response)
+            self.result.origins[origin] = known.record
 
     def _busy(self, url: QueuedUrl, response: Response) -> None:
         """429 and 503 count against the domain, not the URL."""
@@ -496,6 +507,13 @@ class Visit:
     def _request(self, url: str, parts: Parts, kind: Kind) -> Request:
         self.result.requests += 1
         return Request(url, parts.host, parts.port, parts.https, kind, self.deadline, token=self)
+
+
+def _detail(response: Response) -> str:
+    """A failure in words: what it is called here, and what the library said."""
+    what = "robots.txt" if response.request.kind == Kind.ROBOTS else "a page"
+    called = response.failure or f"status {response.status}"
+    return ": ".join(filter(None, (f"{what}: {called}", response.reason[:DETAIL_CHARS])))
 
 
 def _kind(url: QueuedUrl) -> Kind:

@@ -358,6 +358,63 @@ def test_from_the_files_to_the_proof(tmp_path: Path) -> None:
     second.close()
 
 
+def on_file(root: Path, owner: int, lines: list[tuple[object, ...]]) -> None:
+    """A ledger: ('c', name, to_ms, doubt) and ('v', domain, start, end) by that clock."""
+    book = Ledger(root, owner, BIG)
+    to_ms = 0
+    for kind, name, *rest in lines:
+        first, second = map(int, rest)  # type: ignore[call-overload]
+        if kind == "c":
+            to_ms = first
+            book.clock(str(name), first, second)
+        else:
+            book.started([(str(name), first + to_ms)])
+            book.ended(str(name), first + to_ms, second + to_ms, 1, "", "ok")
+    book.close()
+
+
+def test_visits_of_one_machine_are_judged_by_its_own_clock(tmp_path: Path) -> None:
+    """The store's clock is measured anew again and again, by up to a second wrong."""
+    jumps = [500, 1400, 480, 505, 9000]
+    lines: list[tuple[object, ...]] = []
+    for n, to_ms in enumerate(jumps):
+        lines += [("c", "here", to_ms, 900), ("v", "a.com", n * 71_000, n * 71_000 + 1000)]
+    on_file(tmp_path, 1, lines)
+    on_file(tmp_path, 2, [("c", "here", 7, 5), ("v", "a.com", 5 * 71_000, 5 * 71_000 + 1000)])
+    report = audit(read(tmp_path), 70.0)
+    assert report.ok and (report.visits, report.smallest_gap_ms) == (6, 70_000)
+
+
+@pytest.mark.parametrize("owner", [1, 2])
+def test_a_violation_is_found_whatever_the_clock_did(tmp_path: Path, owner: int) -> None:
+    first: list[tuple[object, ...]] = [("c", "here", 500, 5), ("v", "a.com", 0, 1000)]
+    later = [("c", "here", 1400, 900), ("v", "a.com", 70_980, 71_500)]  # 20 ms too soon
+    on_file(tmp_path, 1, first + later if owner == 1 else first)
+    if owner != 1:
+        on_file(tmp_path, owner, later)
+    report = audit(read(tmp_path), 70.0)
+    assert (report.too_soon, report.smallest_gap_ms) == (1, 69_980)
+
+
+@pytest.mark.parametrize(("gap", "polite"), [(70_000, True), (69_100, True), (69_080, False)])
+def test_clocks_of_two_machines_are_trusted_as_far_as_they_say(
+    tmp_path: Path, gap: int, polite: bool
+) -> None:
+    on_file(tmp_path / "one", 1, [("c", "here", 500, 10), ("v", "a.com", 0, 1000)])
+    began = 1000 + gap
+    elsewhere = [("c", "there", 500 - 10**9, 900), ("v", "a.com", began + 10**9, began + 10**9)]
+    on_file(tmp_path / "two", 2, elsewhere)
+    visits = [*read(tmp_path / "one"), *read(tmp_path / "two")]
+    assert audit(visits, 70.0).ok == polite
+    assert not audit([*visits, *read(tmp_path / "one")], 70.0).ok, "and an overlap is one"
+
+
+def test_a_clock_line_is_no_visit(tmp_path: Path) -> None:
+    on_file(tmp_path, 1, [("c", "here", 500, 10)])
+    assert list(read(tmp_path)) == []
+    assert tail(tmp_path, {}, [1]) == {}
+
+
 def test_an_audit_judges_each_visit_by_the_delay_of_its_time() -> None:
     visits = [
         Visit(1, "a.test", start, start + 1000, 1, "", "fetched", None, False)

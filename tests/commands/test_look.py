@@ -79,6 +79,11 @@ def test_status_shows_counts_and_living_engines() -> None:
     assert "engine 2" not in text
 
 
+def test_status_shows_what_is_tried_again() -> None:
+    text = "\n".join(status_lines({**STATUS, "retries": {"tls": 20, "connect": 3}}, NOW))
+    assert "retries  tls 20, connect 3 (failures that are tried again)" in text
+
+
 def test_status_names_those_who_wait_longest() -> None:
     from lycosa.commands.look import long_waits
 

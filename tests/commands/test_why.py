@@ -131,6 +131,12 @@ def test_a_failing_origin() -> None:
     assert "not tried before" not in over
 
 
+def test_the_reason_of_the_last_failure_is_told() -> None:
+    origin = replace(ORIGIN, failures=1, detail="robots.txt: tls: SSL certificate problem: expired")
+    assert "robots.txt: tls: SSL certificate problem: expired" in told(queue=QUEUE, origin=origin)
+    assert "certificate problem" in told(page=page(outcome="tls", status=0), origin=origin)
+
+
 def test_never_seen() -> None:
     assert "never seen, and neither was its domain" in told()
     assert "no page that was fetched links to it" in told(domain_row=DOMAIN)

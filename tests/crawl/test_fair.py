@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,15 @@ from net.dns_server import DnsServer
 from net.http_server import HttpServer, reply, say
 
 ROBOTS, PAGE = "/robots.txt", say(reply(b"<title>t</title><p>hello"), stay=True)
+
+
+class NoTls:
+    """What a web server says to a TLS handshake that it did not expect."""
+
+    def wrap_socket(self, sock: socket.socket, server_side: bool) -> socket.socket:
+        sock.recv(4096)
+        sock.sendall(reply(b"what?", "400 Bad Request"))
+        raise OSError
 
 
 class Net:
@@ -70,3 +80,25 @@ def test_a_crawl_delay_of_three_thousand_years_ends_in_an_outcome(net: Net) -> N
     assert status["outcomes"] == {"crawl-delay-too-long": 20}
     assert b"".join(net.web.requests).count(b"GET /") == 1, "robots.txt, and nothing else"
     assert "more than 24 hours between visits" in net.ask("why", "http://slow.test/7")
+
+
+def test_a_crawl_in_which_everything_fails_says_so_at_once(net: Net) -> None:
+    """The web server speaks no TLS: libcurl's reason is kept, shown and logged."""
+    net.web.close()
+    net.web = HttpServer(tls=NoTls())  # type: ignore[arg-type]
+    seeds = [f"https://s{n}.test/" for n in range(20)]
+    for n in range(20):
+        net.dns.add(f"s{n}.test", "127.0.0.1")
+    flags = ("--delay", "30", "--log-level", "debug", "--log-interval", "1", "--max-duration", "8")
+    done = net.crawl(seeds, *flags, "--ip-delay", "0")
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert any("crawling" in each and "errors=0 retries=tls:20" in each for each in lines)
+    failures = [each for each in lines if "DEBUG" in each and "failure=tls" in each]
+    assert len(failures) >= 20 and all("reason=" in each for each in failures)
+    (warned,) = [each for each in lines if "WARNING" in each]
+    assert "Not one of the first 20 visits succeeded (tls 20)." in warned
+    assert net.status()["retries"] == {"tls": 20}
+    assert "retries  tls 20" in net.ask("status")
+    (told,) = [each for each in net.ask("why", seeds[0]).splitlines() if "last failure" in each]
+    assert "robots.txt: tls: " in told and len(told.partition("tls: ")[2]) > 10, told

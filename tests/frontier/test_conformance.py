@@ -324,7 +324,7 @@ def test_what_is_known_of_an_origin_comes_back_with_the_lease(bench: Bench) -> N
     seed(bench, "https://a.test/", "https://a.test/2")
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
-    origin = Origin("https://a.test", 5, 200, b"rules", 2, 7, "why")
+    origin = Origin("https://a.test", 5, 200, b"rules", 2, 7, "why", "tls: expired")
     done = page(lease.domain_id, lease.urls[0])
     parts = {
         "pages": [done],

@@ -14,11 +14,11 @@ LAYERS = {
     "words": "__init__ errors records clock called terminal",
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
     " scheduler parse sitemaps decode dedup metrics charset encoding media htmlguard _links _scan"
-    " visit ports errands robots_reply turns backlog sharing files",
+    " visit ports errands robots_reply turns backlog sharing files firstvisits",
     "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
     " log view sandbox ownfiles",
-    "engine": "datadir dbfile original mark patience opening seeding harvest core exchange engine"
-    " upkeep memory worker node control pipe gauges machine",
+    "engine": "datadir dbfile original mark patience opening seeding harvest core exchange diary"
+    " engine upkeep memory worker node control pipe gauges machine",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

@@ -2,8 +2,10 @@
 
 Owns `visits/*.jsonl`: ["s", domain, ms] is on file before the first request of a visit,
 ["d", domain, delay_ms] says which delay the visit learnt, ["e", domain, start_ms, end_ms,
-requests, address, outcome] ends it. It is evidence: never cut back, a torn last line is passed
-over. `audit` proves P1 and P2 from it alone; it must not ask the frontier or the scheduler.
+requests, address, outcome] ends it. ["c", clock, to_ms, doubt_ms] says what the times behind it
+are: those of a machine's own clock plus to_ms, which is the store's clock, give or take doubt_ms.
+It is evidence: never cut back, a torn last line is passed over. `audit` proves P1 and P2 from it
+alone; it must not ask the frontier or the scheduler.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -55,6 +57,10 @@ class Ledger:
         lines = [_line("s", domain, ms) for domain, ms in visits]
         with self._lock:
             self._write(lines)
+
+    def clock(self, name: str, to_ms: float, doubt_ms: float) -> None:
+        """What the times of all later lines are."""
+        self._wait(_line("c", name, round(to_ms), round(doubt_ms)))
 
     def learned(self, domain: str, delay_ms: int) -> None:
         """The delay that holds from the end of the running visit on; before its `ended`."""
@@ -161,12 +167,25 @@ def tail(
             continue
         begin = max(0, committed.get(segment_name("visits", number), 0) - margin)
         for entry in _entries(path, begin, strict=False):
+            if entry[0] == "c":
+                continue
             info = found.setdefault(entry[1], TailInfo())
             if entry[0] == "d":
                 info.delay_ms = entry[2]
             else:
                 info.last_ms = max(info.last_ms, *entry[2:4])
     return found
+
+
+class Clock(NamedTuple):
+    """What times in a ledger are: a machine's own clock (its name) plus `to_ms`."""
+
+    name: str = ""  # '': not told
+    to_ms: int = 0
+    doubt_ms: int = 0  # by which that may not be the store's clock
+
+
+UNTOLD = Clock()
 
 
 @dataclass(slots=True)
@@ -182,6 +201,8 @@ class Visit:
     outcome: str = ""
     learned_ms: int | None = None  # the delay from its end on; None: as before
     unfinished: bool = True
+    start_clock: Clock = UNTOLD
+    end_clock: Clock = UNTOLD
 
 
 def read(root: Path) -> Iterator[Visit]:
@@ -193,11 +214,15 @@ def read(root: Path) -> Iterator[Visit]:
 
 def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
     running: dict[str, Visit] = {}
+    clock = UNTOLD
     for kind, domain, *rest in entries:
-        if kind == "s":
+        if kind == "c":
+            clock = Clock(domain, *rest)
+        elif kind == "s":
             if domain in running:  # the engine dropped the visit without an end
                 yield running[domain]
-            running[domain] = Visit(owner, domain, rest[0], rest[0])
+            visit = Visit(owner, domain, rest[0], rest[0], start_clock=clock, end_clock=clock)
+            running[domain] = visit
         elif domain not in running:
             raise StoreError(f"owner {owner}'s ledger has {kind!r} for {domain} outside a visit")
         elif kind == "d":
@@ -206,6 +231,7 @@ def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
             visit = running.pop(domain)
             _, visit.end_ms, visit.requests, visit.address, visit.outcome = rest[:5]
             visit.unfinished = False
+            visit.end_clock = clock
             yield visit
     yield from running.values()
 
@@ -248,12 +274,15 @@ def audit(
     """Check every two consecutive visits of a domain, whoever made them; `delay` in seconds.
 
     `before`: the delays of earlier runs as (until_ms, delay), the oldest first. Takes the visits
-    in any order and keeps 32 bytes of each. `tolerance_ms`: how exactly the clock is known.
+    in any order and keeps 40 bytes of each. Two visits by one clock are judged by it. By two
+    clocks, a visit is too soon if it is so whatever the clocks' doubt; `tolerance_ms` is the doubt
+    where a ledger does not tell.
     """
     delays = [(until, round(seconds * 1000)) for until, seconds in before]
     delays.append((sys.maxsize, round(delay * 1000)))
     report = AuditReport()
     per_domain: dict[str, array[int]] = {}
+    clocks: dict[tuple[Clock, Clock], int] = {}
     for visit in visits:
         report.visits += 1
         report.unfinished += visit.unfinished
@@ -261,11 +290,55 @@ def audit(
         kept = per_domain.get(visit.domain)
         if kept is None:
             kept = per_domain[visit.domain] = array("q")
-        kept.extend((visit.start_ms, visit.end_ms, learned, visit.owner))
+        pair = clocks.setdefault((visit.start_clock, visit.end_clock), len(clocks))
+        kept.extend((visit.start_ms, visit.end_ms, learned, visit.owner, pair))
     report.domains = len(per_domain)
+    judge = _Judge(list(clocks), tolerance_ms)
     for domain, kept in per_domain.items():
-        _audit_domain(domain, kept, delays, report, tolerance_ms)
+        _audit_domain(domain, kept, delays, report, judge)
     return report
+
+
+_Row = tuple[int, int, int, int, int]  # start, end, learned, owner, which pair of clocks
+_ROUNDED_MS = 2  # times that were rounded at two moments
+_SLIP_MS = 10  # by which two engines may disagree on the store's clock (`clock.ClockGap`)
+
+
+class _Judge:
+    """How long lay between two visits, and how certain that is."""
+
+    def __init__(self, clocks: list[tuple[Clock, Clock]], tolerance_ms: int) -> None:
+        self._clocks = clocks
+        self._tolerance_ms = tolerance_ms
+
+    def own(self, row: _Row) -> tuple[int, int]:
+        """Start and end by the clock of the machine itself."""
+        start, end = self._clocks[row[4]]
+        return row[0] - start.to_ms, row[1] - end.to_ms
+
+    def in_order(self, rows: list[_Row]) -> list[_Row]:
+        """By the clock of the machine if one made all visits, else by the store's."""
+        names = {clock.name for row in rows for clock in self._clocks[row[4]]}
+        return sorted(rows, key=self.own) if len(names) == 1 else sorted(rows)
+
+    def outlasts(self, row: _Row, other: _Row) -> bool:
+        """Whether a visit ended no earlier than another."""
+        if self._clocks[row[4]][1].name == self._clocks[other[4]][1].name:
+            return self.own(row)[1] >= self.own(other)[1]
+        return row[1] >= other[1]
+
+    def gap(self, before: _Row, after: _Row) -> tuple[int, int]:
+        """Milliseconds between the two, and by how many they may be more."""
+        end, start = self._clocks[before[4]][1], self._clocks[after[4]][0]
+        if end.name != start.name:
+            return after[0] - before[1], self._doubt(end) + self._doubt(start)
+        if not end.name:
+            return after[0] - before[1], self._tolerance_ms
+        doubt = 0 if end == start else _ROUNDED_MS if before[3] == after[3] else _SLIP_MS
+        return self.own(after)[0] - self.own(before)[1], doubt
+
+    def _doubt(self, clock: Clock) -> int:
+        return clock.doubt_ms if clock.name else self._tolerance_ms
 
 
 def _audit_domain(
@@ -273,25 +346,25 @@ def _audit_domain(
     kept: array[int],
     delays: list[tuple[int, int]],
     report: AuditReport,
-    tolerance_ms: int,
+    judge: _Judge,
 ) -> None:
-    visits = sorted(zip(kept[::4], kept[1::4], kept[2::4], kept[3::4], strict=True))
-    _, last_end, learned, last_owner = visits[0]
-    for start, end, learned_now, owner in visits[1:]:
+    rows = list(zip(kept[::5], kept[1::5], kept[2::5], kept[3::5], kept[4::5], strict=True))
+    last, *others = judge.in_order(rows)
+    learned = last[2]
+    for row in others:
         # The delay that held when the next visit began, or any between the two.
-        asked = _least(delays, last_end, start)
-        needed = max(asked, learned)
-        gap = start - last_end
+        needed = max(_least(delays, last[1], row[0]), learned)
+        gap, doubt = judge.gap(last, row)
         if report.smallest_gap_ms is None or gap < report.smallest_gap_ms:
             report.smallest_gap_ms = gap
-        if gap < needed - tolerance_ms:
-            found = Violation(domain, last_end, start, needed, (last_owner, owner))
-            _note(report, found)
+        if gap < needed - doubt:
+            owners = (last[3], row[3])
+            _note(report, Violation(domain, last[1], last[1] + gap, needed, owners))
         # A short visit inside a long one does not hide the long one's end.
-        if end >= last_end:
-            last_end, last_owner = end, owner
-        if learned_now != _NOT_LEARNT:
-            learned = learned_now
+        if judge.outlasts(row, last):
+            last = row
+        if row[2] != _NOT_LEARNT:
+            learned = row[2]
 
 
 def _least(delays: list[tuple[int, int]], begin: int, end: int) -> int:

@@ -143,6 +143,8 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         f"outcomes {kinds(found['outcomes']) or '-'}",
         f"dropped  {kinds(found['drops']) or '-'}",
     ]
+    if found.get("retries"):
+        lines.append(f"retries  {kinds(found['retries'])} (failures that are tried again)")
     if found.get("waits"):
         lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
     if found.get("limit"):

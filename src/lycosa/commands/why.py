@@ -211,6 +211,8 @@ def _rules(facts: Facts) -> list[str]:
         lines.append("robots.txt   not obtained yet")
     if origin.failures:
         lines.append(f"origin       failed {origin.failures} times in a row{_retry(facts, origin)}")
+    if origin.detail:
+        lines.append(f"last failure {origin.detail}")
     if origin.reason and origin.retry_ms > facts.now_ms:
         lines.append(f"             its URLs fail at once until then: {origin.reason}")
     return lines

@@ -71,7 +71,7 @@ TABLES = (
         _columns(
             int8="domain_id fetched_ms retry_ms asked_ms",
             int4="status failures hops",
-            text="origin reason aim",
+            text="origin reason detail aim",
             bytea="rules",
         ),
     ),

@@ -373,6 +373,7 @@ class PostgresFrontier(PostgresLeftOut, PostgresErrands):
             failures=int8s(each.failures for each in values),
             retry=int8s(each.retry_ms for each in values),
             reasons=texts(each.reason for each in values),
+            details=texts(each.detail for each in values),
             aims=texts(each.aim for each in values),
             hops=int8s(each.hops for each in values),
             asked=int8s(each.asked_ms for each in values),

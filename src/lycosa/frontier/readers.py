@@ -27,6 +27,7 @@ def summed(engines: list[Engine], settings: Mapping[str, Any]) -> dict[str, Any]
         "requests": _total(engines, "requests"),
         "outcomes": _tally(engines, "outcomes"),
         "drops": _tally(engines, "drops"),
+        "retries": _tally(engines, "retries"),
         "started_ms": int(settings.get("started_ms", 0)),
         "seeds_loaded": settings.get("seeds_loaded") == "1",
         "finished": settings.get("finished") == "1",

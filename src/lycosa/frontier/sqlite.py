@@ -295,7 +295,7 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
             [
                 (ident, o.origin, o.fetched_ms, o.status, o.rules, o.failures, o.retry_ms, *more)
                 for ident, o in batch.origins
-                for more in ((o.reason, o.aim, o.hops, o.asked_ms),)
+                for more in ((o.reason, o.detail, o.aim, o.hops, o.asked_ms),)
             ],
             most=FEW_ROWS,
         )

@@ -87,8 +87,8 @@ SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded FROM domain
 WHERE lease_owner = %(owner)s AND id <> ALL (%(known)s);
 
 -- origins_of: what is known of the origins of these domains
-SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, aim, hops, asked_ms
-FROM origins WHERE domain_id = ANY (%(ids)s);
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins WHERE domain_id = ANY (%(ids)s);
 
 -- answers_to: what came of errands, as far as a budget of rules goes
 SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
@@ -294,13 +294,13 @@ FROM unnest(%(ids)s, %(delays)s) AS u (id, delay) WHERE d.id = u.id;
 
 -- origin_upsert: what is known of origins changes
 INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason,
-    aim, hops, asked_ms)
+    detail, aim, hops, asked_ms)
 SELECT * FROM unnest(%(domains)s, %(origins)s, %(fetched)s, %(statuses)s, %(rules)s,
-    %(failures)s, %(retry)s, %(reasons)s, %(aims)s, %(hops)s, %(asked)s)
+    %(failures)s, %(retry)s, %(reasons)s, %(details)s, %(aims)s, %(hops)s, %(asked)s)
 ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     status = excluded.status, rules = excluded.rules, failures = excluded.failures,
-    retry_ms = excluded.retry_ms, reason = excluded.reason, aim = excluded.aim,
-    hops = excluded.hops, asked_ms = excluded.asked_ms;
+    retry_ms = excluded.retry_ms, reason = excluded.reason, detail = excluded.detail,
+    aim = excluded.aim, hops = excluded.hops, asked_ms = excluded.asked_ms;
 
 -- release: domains are given back: ready when their first URL is due, idle without one
 UPDATE domains AS d SET

@@ -64,6 +64,7 @@ CREATE TABLE origins (
     origin text COLLATE "C" NOT NULL,
     reason text NOT NULL,
     rules bytea NOT NULL,
+    detail text NOT NULL DEFAULT '',
     asked_ms int8 NOT NULL DEFAULT 0,
     hops int4 NOT NULL DEFAULT 0,
     aim text NOT NULL DEFAULT '',

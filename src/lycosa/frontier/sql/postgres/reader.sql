@@ -47,8 +47,8 @@ SELECT count(*) FROM (
     SELECT 1 FROM queue WHERE domain_id = %(id)s AND ord < %(ord)s LIMIT %(limit)s) AS counted;
 
 -- origin_by_name: what is known of one origin
-SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, aim, hops, asked_ms
-FROM origins
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins
 WHERE domain_id = %(id)s AND origin = %(origin)s;
 
 -- segments: the committed length of every segment

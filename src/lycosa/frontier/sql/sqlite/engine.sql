@@ -65,8 +65,8 @@ UPDATE domains SET lease_owner = :owner
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +lease_owner = 0;
 
 -- origins_of: what is known of the origins of domains
-SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, aim, hops, asked_ms
-FROM origins WHERE domain_id IN (SELECT value FROM json_each(?));
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins WHERE domain_id IN (SELECT value FROM json_each(?));
 
 -- answers_to: what came of errands, as far as a budget of rules goes: [domain, fp] in pairs
 SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
@@ -221,12 +221,12 @@ UPDATE domains SET delay_ms = max(delay_ms, ?) WHERE id = ?;
 
 -- origin_upsert: what is known of an origin changes (the brackets are repeated for many)
 INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason,
-    aim, hops, asked_ms)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    detail, aim, hops, asked_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     status = excluded.status, rules = excluded.rules, failures = excluded.failures,
-    retry_ms = excluded.retry_ms, reason = excluded.reason, aim = excluded.aim,
-    hops = excluded.hops, asked_ms = excluded.asked_ms;
+    retry_ms = excluded.retry_ms, reason = excluded.reason, detail = excluded.detail,
+    aim = excluded.aim, hops = excluded.hops, asked_ms = excluded.asked_ms;
 
 -- queue_count: how many rows a domain's queue has, counted no further than its cap
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);

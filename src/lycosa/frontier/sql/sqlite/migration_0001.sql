@@ -59,6 +59,7 @@ CREATE TABLE origins (
     failures INTEGER NOT NULL,
     retry_ms INTEGER NOT NULL,
     reason TEXT NOT NULL,
+    detail TEXT NOT NULL DEFAULT '',
     aim TEXT NOT NULL DEFAULT '',
     hops INTEGER NOT NULL DEFAULT 0,
     asked_ms INTEGER NOT NULL DEFAULT 0,

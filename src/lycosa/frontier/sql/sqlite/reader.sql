@@ -40,8 +40,8 @@ SELECT ord, url, depth, attempts, flags FROM queue WHERE domain_id = ? AND ord =
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? AND ord < ? LIMIT ?);
 
 -- origin_by_name: what is known of one origin
-SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, aim, hops, asked_ms
-FROM origins WHERE domain_id = ? AND origin = ?;
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins WHERE domain_id = ? AND origin = ?;
 
 -- segments: the committed length of every segment
 SELECT kind, id, length FROM segments;

@@ -1,0 +1,58 @@
+"""A word to the operator when not one of a run's first visits succeeds. Pure.
+
+Failures are tried again for half an hour before they count as errors: a machine that can't reach
+the web would look healthy until then.
+"""
+
+from __future__ import annotations
+
+from lycosa.metrics import Stats
+
+FEW = 10  # visits after which one must have succeeded
+LONG = 15.0  # or seconds
+
+_NETWORK = "Does a firewall or a missing route keep this machine from the web?"
+_ADVICE = {
+    "name-server": "Can the name servers be reached (--nameserver)?",
+    "dns": "Do the name servers answer (--nameserver)?",
+    "dns-nxdomain": "Are the names of the seeds right?",
+    "connect": _NETWORK,
+    "connect-timeout": _NETWORK,
+    "first-byte-timeout": _NETWORK,
+    "tls": "Does something between here and the web break TLS, or is --tls-verify too strict?",
+    "private-address": "Such addresses need --allow-network or --allow-private-addresses.",
+    "local": "This machine is short of open files or memory.",
+}
+
+
+class FirstVisits:
+    """Looks until the first visit succeeds, or it has spoken."""
+
+    def __init__(self) -> None:
+        self._looking = True
+
+    def look(self, stats: Stats, elapsed: float) -> str:
+        """What to say now, once; mostly ''. `elapsed`: seconds of this run."""
+        if not self._looking or not stats.visits:
+            return ""
+        if stats.failed_visits < stats.visits:
+            self._looking = False
+            return ""
+        if stats.visits < FEW and elapsed < LONG:
+            return ""
+        self._looking = False
+        return warning(stats)
+
+
+def warning(stats: Stats) -> str:
+    """What failed, and what to check."""
+    causes = dict(stats.retries)
+    for cause, count in stats.outcomes.items():
+        causes[cause] = causes.get(cause, 0) + count
+    order = sorted(causes, key=lambda cause: -causes[cause])
+    told = ", ".join(f"{cause} {causes[cause]:,}" for cause in order)
+    advice = _ADVICE.get(order[0] if order else "", "Can the sites be reached from here?")
+    return (
+        f"Not one of the first {stats.visits:,} visits succeeded ({told}). {advice}"
+        " 'lycosa check' looks at this machine; 'lycosa why URL' tells the reason of one site."
+    )
