@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from lycosa import charset, htmlguard
+from lycosa import charset, htmlscan
 
 MAX_URLS = 50_000  # what the protocol allows in one file
 MAX_BYTES = 2 * 1024 * 1024  # of one file; what follows is not looked at (S3)
@@ -111,7 +111,7 @@ def _feed_urls(body: bytes) -> Iterator[str]:
         if link[1] is not None:
             yield _clean(link[1])
             continue
-        values = htmlguard.attributes(link[2][:MAX_URL].decode("utf-8", "replace"))
+        values = htmlscan.attributes_of(link[2][:MAX_URL].decode("utf-8", "replace"))
         alternate = values.get("rel", "alternate") == "alternate"
         yield _clean(values.get("href", "").encode()) if alternate else ""
 

@@ -13,7 +13,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 LAYERS = {
     "words": "__init__ errors records clock",
     "pure": "addresses options config urls scope seeds robots politeness retry scheduler parse"
-    " sitemaps decode dedup metrics charset htmlguard _links _scan visit",
+    " sitemaps decode dedup metrics charset elements htmlscan htmlstack references _links _scan"
+    " visit",
     "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
     " sandbox",
     "engine": "datadir mark patience opening seeding harvest core exchange engine upkeep"
