@@ -47,6 +47,7 @@ TYPE_CHARS = 100
 GZIP_MAGIC = b"\x1f\x8b"
 SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
+MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes long ones
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
@@ -250,6 +251,10 @@ class Harvest:
         stats: Stats,
     ) -> None:
         """The links of a page that are in scope and were not sent to the store lately."""
+        most = MADE_CHARS // len(base)
+        if len(hrefs) > most:
+            _count(stats.drops, "links-per-page", len(hrefs) - most)
+            hrefs = hrefs[:most]
         slots, mask = self.sent.slots, self.sent.mask  # asked so often that a call would show
         add, scope = batch.links.append, self.scope
         by_shape = scope.shape if scope.by_shape(depth) else None
@@ -273,6 +278,8 @@ class Harvest:
             else:
                 slots[fp & mask] = fp
                 add((ident, fp, url, depth, domain, 0))
+        if self._resolver.dropped:
+            _count(stats.drops, "links-per-page", self._resolver.dropped)
 
     def _plain_links(
         self, held: Held, hrefs: list[str], base: str, depth: int, batch: Batch

@@ -50,7 +50,8 @@ from lycosa.htmlstack import BUTTONS, HEADINGS, ITEMS, MAX_DEPTH, SEPARATOR, TAB
 from lycosa.references import in_attribute, in_text
 
 # What Python has no time for; of 1,330 real pages none had half of this. The C has no such bounds.
-MAX_TAGS = 45_000  # and comments
+MAX_TAGS = 45_000  # and comments, about 1 us each
+MAX_SLOW = 18_000  # of those that take more thought; links and their like count three times
 MAX_REFERENCES = 60_000  # '&' looked at; text with more is left out
 MAX_ATTRIBUTES = 1 << 18  # characters of the attributes of tags that say something
 TITLE_BYTES = 8_192  # looked at
@@ -127,7 +128,7 @@ def fold(text: str) -> str:
 class _Page(Stack):
     """The state of one pass."""
 
-    __slots__ = ("attributes", "budget", "dropped", "page", "references", "unclosed")
+    __slots__ = ("attributes", "budget", "dropped", "page", "references", "slow", "unclosed")
 
     def __init__(self, page: str, max_items: int) -> None:
         super().__init__(max_items)
@@ -136,6 +137,7 @@ class _Page(Stack):
         self.attributes = MAX_ATTRIBUTES  # characters still to be looked at
         self.references = MAX_REFERENCES
         self.budget = iter(range(MAX_TAGS))
+        self.slow = MAX_SLOW
         self.unclosed = False  # there is no more </noscript>
 
     def run(self, at: int, end: int) -> None:
@@ -189,6 +191,9 @@ class _Page(Stack):
 
     def other(self, at: int, end: int) -> int:
         """Text, and what begins with '<' and is no tag: where it ends."""
+        self.slow -= 1
+        if self.slow < 0:
+            return end
         page = self.page
         mark = page.find("<", at, end)
         text = page[at : end if mark < 0 else mark]
@@ -223,6 +228,9 @@ class _Page(Stack):
 
     def start(self, name: str, flags: int, attributes: str, at: int, end: int) -> int:
         """Takes a start tag that ends at `at`: where to go on."""
+        self.slow -= 3 if flags & (ANCHOR | NOTED) else 1
+        if self.slow < 0:
+            return end
         top = self.stack[-1]
         mode = top[4]
         if top[2] != HTML and not _html_in(top, name):
@@ -378,6 +386,9 @@ class _Page(Stack):
             return stop
         escaped = double = False
         while found := _SCRIPT(self.page, at, end):
+            self.slow -= 1
+            if self.slow < 0:
+                return end
             at = found.end()
             token = found[0]
             if token == "<!--":

@@ -30,6 +30,8 @@ MAX_LINKS = 4_000  # about 10 us each if they need the full URL parser
 MAX_NOTES = 3 * MAX_LINKS  # links and other tags that say something: many are there twice
 MAX_TEXT = 1_000_000  # characters
 MAX_TITLE = 1_000  # characters
+MAX_LINK_CHARS = 1 << 18  # of all links of a page; of 1,330 real pages none had a third of it
+MAX_WISHES = 1 << 16  # characters of <meta name=robots> looked at
 MAX_HREF = 8_192  # characters; far above the longest URL that is ever crawled
 
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
@@ -130,11 +132,13 @@ def compiled() -> bool:
 class _Reader:
     """Collects what one page holds, piece by piece."""
 
-    __slots__ = ("found", "links", "max_links", "obey")
+    __slots__ = ("found", "links", "max_links", "obey", "room", "wishes")
 
     def __init__(self, obey_nofollow: bool, max_links: int) -> None:
         self.obey = obey_nofollow
         self.max_links = max_links
+        self.room = MAX_LINK_CHARS  # for links
+        self.wishes = MAX_WISHES  # characters still to be looked at
         self.found = Parsed()
         self.links: dict[str, None] = {}
 
@@ -168,10 +172,11 @@ class _Reader:
             return
         if rel and self.obey and "nofollow" in rel.lower().split():
             return
-        if len(self.links) >= self.max_links:
+        if len(self.links) >= self.max_links or len(href) > self.room:
             self.found.links_dropped += 1
         else:
             self.links[href] = None
+            self.room -= len(href)
 
     def relation(self, attributes: Attributes) -> None:
         """<link>: other pages, but neither styles nor feeds."""
@@ -191,7 +196,8 @@ class _Reader:
         name = (attributes.get("name") or "").strip().lower()
         content = attributes.get("content") or ""
         if name in ("robots", "lycosa"):
-            wishes = content.lower().replace(",", " ").split()
+            wishes = content[: self.wishes].lower().replace(",", " ").split()
+            self.wishes -= min(len(content), self.wishes)
             self.found.noindex |= "noindex" in wishes or "none" in wishes
             self.found.nofollow |= "nofollow" in wishes or "none" in wishes
             return
