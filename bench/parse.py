@@ -1,5 +1,6 @@
-"""What parsing costs per page: lexbor alone, then links, text and everything together; what the
-links cost on their way to the frontier; and how long the worst documents hold the loop (S3).
+"""What parsing costs per page: by the compiled reader, by the one in Python, and by lexbor, which
+only builds a tree; what the links cost on their way to the frontier; and how long the worst
+documents hold the loop (S3).
 
     python bench/parse.py [--quick]
 
@@ -21,7 +22,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborHTMLParser
 
-from lycosa import charset, htmlguard, parse, robots, sitemaps
+from lycosa import charset, htmlscan, parse, robots, sitemaps
 from lycosa.decode import decode
 from lycosa.frontier import Batch
 from lycosa.harvest import LOOKED_AT, SITEMAP_URLS, Harvest, HarvestRules
@@ -110,19 +111,6 @@ def _block(rng: random.Random, serial: int) -> str:
     return f"<script>window.q=window.q||[];q.push({{'a':'{_words(rng, 30)}'}});</script>\n"
 
 
-def _cut(body: bytes) -> list[bytes]:
-    pieces, at = [], 0
-    while at < len(body):
-        end, _ = htmlguard.piece_end(body, at)
-        pieces.append(body[at:end])
-        at = end
-    return pieces
-
-
-def _trees(pieces: list[bytes]) -> list[LexborHTMLParser]:
-    return [LexborHTMLParser(piece, options=1) for piece in pieces]
-
-
 def seconds(work: Callable[[], object], number: int, rounds: int) -> float:
     """CPU of one call, the best of the rounds."""
     best = float("inf")
@@ -152,32 +140,24 @@ def pages(rounds: int) -> None:
     """Ordinary pages."""
     for size, links in PAGES:
         body = page(size, links)
-        pieces = _cut(body)
-        trees = _trees(pieces)
         parsed = parse.parse_html(body, TYPE)
-        print(f"{len(body)} bytes, {body.count(b'<')} '<', {len(pieces)} pieces,", end=" ")
+        print(f"{len(body)} bytes, {body.count(b'<')} '<',", end=" ")
         print(f"{len(parsed.links)} links, {len(parsed.text)} characters of text")
-        measure("lexbor, whole page", lambda body=body: LexborHTMLParser(body, options=1), rounds)
-        measure("lexbor, pieces", lambda pieces=pieces: _trees(pieces), rounds)
+        measure(
+            "lexbor, only the tree", lambda body=body: LexborHTMLParser(body, options=1), rounds
+        )
         measure("charset", lambda body=body: charset.to_utf8(body, TYPE), rounds)
-        measure("cut into pieces", lambda body=body: _cut(body), rounds)
-        measure("list of elements", lambda trees=trees: [t.tags("*") for t in trees], rounds)
-        measure("links alone, a selector", lambda trees=trees: _links(trees), rounds)
         measure("parse_html without text", lambda body=body: _without_text(body), rounds)
         measure("parse_html", lambda body=body: parse.parse_html(body, TYPE), rounds)
-        measure("tokens, without a tree", lambda body=body: _scan(body), rounds)
-
-
-def _links(trees: list[LexborHTMLParser]) -> list[str | None]:
-    return [node.attributes.get("href") for tree in trees for node in tree.css("a[href]")]
+        measure("in Python, text and tags", lambda body=body: _in_python(body), rounds)
 
 
 def _without_text(body: bytes) -> parse.Parsed:
     return parse.parse_html(body, TYPE, max_text=0)
 
 
-def _scan(body: bytes) -> int:
-    return sum(1 for _ in htmlguard.tokens(body.decode(), 1_000_000))
+def _in_python(body: bytes) -> object:
+    return htmlscan.scan(body, {}, parse.MAX_NOTES, parse.MAX_TEXT)
 
 
 def links(rounds: int) -> None:

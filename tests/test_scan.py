@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa import parse
+from lycosa import htmlscan, parse
 from lycosa.parse import parse_html
 
 scan = pytest.importorskip(
@@ -103,15 +103,9 @@ BLOCKS = ("<p>", "<div class='x y'>", "<h2>", "<ul><li>", "<section id=1>", "<ta
 INLINES = ("<b>", "<a href='/x%d'>", '<span class="a b">', "<em>", "<a rel=nofollow href=/n%d>")
 
 
-# What a tree puts elsewhere, or does not have in a body.
-MOVED = {"xmp", "noframes", "frame", "source", "img", "wbr", "template"}
-
-
-@pytest.mark.parametrize(
-    "name", sorted((parse.INLINE | parse.HIDDEN | {"p", "div", "unknown"}) - MOVED)
-)
+@pytest.mark.parametrize("name", sorted((*htmlscan.FLAGS, "unknown")))
 def test_elements_break_lines_in_both_ways(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = f"<body>a<{name}>b</{name}>c".encode()
+    page = f"<body>a<{name}>b</{name}>c<table><tr><td>a<{name}>b</{name}>c".encode()
     quick = parse_html(page, "text/html").text
     monkeypatch.setattr(parse, "scan", None)
     assert quick == parse_html(page, "text/html").text

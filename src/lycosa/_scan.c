@@ -11,54 +11,65 @@
 #include <Python.h>
 #include <string.h>
 
-enum kind {
-    BLOCK,  /* breaks a line, as every element does that is not known */
-    INLINE, /* does not */
-    HIDDEN, /* its text is not seen; nor does it break a line */
-    RAW,    /* the same, and what looks like a tag in it is none */
+/* What an element is. `htmlscan` has the same list in Python. */
+enum {
+    BLOCK = 1 << 0,        /* breaks a line, as every element does that is not known */
+    HIDES = 1 << 1,        /* its text is not seen; nor does it break a line */
+    RAW = 1 << 2,          /* the same, and what looks like a tag in it is none */
+    VOID = 1 << 3,         /* never open */
+    ANCHOR = 1 << 4,
+    NOTED = 1 << 5,        /* says something by its attributes */
+    SPECIAL = 1 << 6,      /* end tags of elements around it do not reach through it */
+    SCOPE = 1 << 7,        /* nor do those of blocks */
+    CLOSES_P = 1 << 8,     /* its start tag ends a paragraph */
+    FORMAT = 1 << 9,       /* a formatting element, which end tags take out of the middle */
+    BREAKOUT = 1 << 10,    /* its start tag ends a drawing or a formula */
+    IN_SCOPE = 1 << 11,    /* its end tag reaches through everything but SCOPE */
+    PART = 1 << 12,        /* of a table */
+    ODD = 1 << 13,         /* its start tag has rules of its own */
+    TABLE_SCOPE = 1 << 14, /* end tags of a table's parts do not reach through it */
+    BARRIER = 1 << 15,     /* no end tag does */
+    HEADING = 1 << 16,
+    DEFINITION = 1 << 17,   /* dd, dt */
+    LIST = 1 << 18,         /* ol, ul: end tags of list items do not reach through it */
+    BUTTON = 1 << 19,       /* those of paragraphs do not */
+    BEFORE_ITEM = 1 << 20,  /* a list item is looked for behind it, though it is special */
+    ROW_PLACE = 1 << 21,    /* what a row is put in */
+    CELL_PLACE = 1 << 22,   /* what a cell is put in */
+    TABLE = 1 << 23,
+    ITEM = 1 << 24,         /* li, dd, dt */
+    POINT_SVG = 1 << 25,    /* HTML may begin in it, in a drawing */
+    POINT_MATH = 1 << 26,   /* the same in a formula */
+    ENDS_SELECT = 1 << 27,
+    REOPENS = 1 << 28, /* formatting elements that were closed with a block go on before it */
+    MARKER = 1 << 29,  /* they do not go on in it */
 };
-enum note { NOTHING, ANCHOR, NOTED, TITLE };
 
+#define NAME_SIZE 16 /* longer names are unknown */
 struct element {
-    const char *name;
+    char name[NAME_SIZE];
     Py_ssize_t size;
-    unsigned char kind, note;
+    unsigned flags;
     struct element *next; /* with the same hash */
 };
 
-#define E(name, kind, note) {name, sizeof name - 1, kind, note, NULL}
-static struct element elements[] = {
-    E("a", INLINE, ANCHOR),       E("abbr", INLINE, NOTHING),    E("acronym", INLINE, NOTHING),
-    E("b", INLINE, NOTHING),      E("bdi", INLINE, NOTHING),     E("bdo", INLINE, NOTHING),
-    E("big", INLINE, NOTHING),    E("cite", INLINE, NOTHING),    E("code", INLINE, NOTHING),
-    E("data", INLINE, NOTHING),   E("del", INLINE, NOTHING),     E("dfn", INLINE, NOTHING),
-    E("em", INLINE, NOTHING),     E("font", INLINE, NOTHING),    E("i", INLINE, NOTHING),
-    E("img", INLINE, NOTHING),    E("ins", INLINE, NOTHING),     E("kbd", INLINE, NOTHING),
-    E("label", INLINE, NOTHING),  E("mark", INLINE, NOTHING),    E("nobr", INLINE, NOTHING),
-    E("q", INLINE, NOTHING),      E("s", INLINE, NOTHING),       E("samp", INLINE, NOTHING),
-    E("small", INLINE, NOTHING),  E("span", INLINE, NOTHING),    E("strike", INLINE, NOTHING),
-    E("strong", INLINE, NOTHING), E("sub", INLINE, NOTHING),     E("sup", INLINE, NOTHING),
-    E("time", INLINE, NOTHING),   E("tt", INLINE, NOTHING),      E("u", INLINE, NOTHING),
-    E("var", INLINE, NOTHING),    E("wbr", INLINE, NOTHING),     E("picture", INLINE, NOTHING),
-    E("source", INLINE, NOTHING), E("area", BLOCK, NOTED),       E("frame", BLOCK, NOTED),
-    E("link", INLINE, NOTED),     E("meta", INLINE, NOTED),      E("base", INLINE, NOTED),
-    E("html", BLOCK, NOTED),      E("noscript", HIDDEN, NOTHING), E("template", HIDDEN, NOTHING),
-    E("svg", HIDDEN, NOTHING),    E("select", HIDDEN, NOTHING),  E("object", HIDDEN, NOTHING),
-    E("audio", HIDDEN, NOTHING),  E("video", HIDDEN, NOTHING),   E("canvas", HIDDEN, NOTHING),
-    E("datalist", HIDDEN, NOTHING), E("script", RAW, NOTHING),   E("style", RAW, NOTHING),
-    E("textarea", RAW, NOTHING),  E("title", RAW, TITLE),        E("iframe", RAW, NOTED),
-    E("noframes", RAW, NOTHING),  E("noembed", RAW, NOTHING),    E("xmp", RAW, NOTHING),
-};
-#define ELEMENTS ((int)(sizeof elements / sizeof *elements))
-#define NAME_MAX_LEN 12   /* longer names are unknown */
-#define REFERENCES_MAX 20000 /* names looked up for one page: up to seven times each */
+#define ELEMENTS_MAX 192
+static struct element elements[ELEMENTS_MAX];
+static int element_count;
 #define TITLE_MAX 8192    /* bytes looked at */
 #define SEPARATOR 0x1E    /* a control character that separates records, hence lines */
 #define HREF_MAX 8192     /* bytes: far above the longest URL that is ever crawled */
+#define DEPTH_MAX 500     /* open elements; browsers have such a limit too */
+#define WAITING_MAX 16    /* formatting elements that wait to go on */
+#define WALK_MAX 50000   /* steps through the stack that one page may cost */
 
 static struct element *table[256];
-static const struct element *template, *svg;
-static const struct element unknown = E("", BLOCK, NOTHING);
+static const struct element unknown = {.flags = BLOCK | REOPENS};
+/* Elements that are asked for by name. */
+static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *math_, *table_, *tbody_,
+    *tr_, *td_, *th_, *caption_, *col_, *select_, *frameset_, *frame_, *noframes_, *template_,
+    *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_, *rtc_, *br_,
+    *font_, *annotation_, *mglyph_, *malignmark_;
 
 /* What a byte is: for skipping quickly over what needs no thought. */
 enum { SPACE = 1, NAME_END = 2, TEXT_STOP = 4, TAG_STOP = 8, ALNUM = 16, ALPHA = 32 };
@@ -76,19 +87,39 @@ typedef struct {
     Py_ssize_t size, room;
 } Buffer;
 
+enum { HTML, SVG, MATH };                  /* name spaces */
+enum { OUT, IN_TABLE, CELL, SELECT, FRAMES }; /* which insertion mode, roughly */
+enum { NO_HTML, MOST_HTML, ALL_HTML };     /* what HTML may begin in an element that is not HTML */
+
+/* An open element. */
+typedef struct {
+    const struct element *element;
+    const char *name; /* in the page */
+    unsigned size, flags; /* none of the element's flags in a drawing or a formula */
+    unsigned char name_space, point, mode;
+    unsigned char space, line; /* pending before it, if it hides what follows */
+    Py_ssize_t text, items;    /* and what there was */
+} Open;
+
 typedef struct {
     const char *at, *end;
     Buffer text;
     Py_ssize_t wanted; /* bytes of text */
     int space, line;   /* pending: written before the next character */
-    int references;    /* names still to be looked up */
-    PyObject *names;   /* of character references: html.entities.html5 */
     PyObject *items;
     Py_ssize_t items_left, dropped;
-    const struct element *hidden; /* the element that hides the text now, or NULL */
-    long nesting;
-    const struct element *endless[16]; /* elements that are not closed any more */
-    int endless_count;
+    Open *stack; /* the first one is a barrier */
+    Py_ssize_t depth;
+    long walk; /* steps still to go */
+    Py_ssize_t open_p, open_a, templates, markers;
+    /* Formatting elements that were closed with a block and go on behind it. */
+    struct {
+        const struct element *element;
+        Py_ssize_t markers; /* around it */
+    } waiting[WAITING_MAX];
+    int waiting_count;
+    int form;     /* one is open: another one in it is ignored */
+    int unclosed; /* there is no more </noscript> */
     Buffer value; /* of an attribute, or a title, decoded */
 } Scan;
 
@@ -101,9 +132,9 @@ static unsigned hash_name(const char *name, Py_ssize_t size) {
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 static const struct element *find_element(const char *begin, const char *end) {
-    char name[NAME_MAX_LEN];
+    char name[NAME_SIZE];
     Py_ssize_t size = end - begin;
-    if (size > NAME_MAX_LEN) return &unknown;
+    if (size > NAME_SIZE) return &unknown;
     for (Py_ssize_t i = 0; i < size; i++) name[i] = lower(begin[i]);
     for (struct element *e = table[hash_name(name, size)]; e != NULL; e = e->next)
         if (e->size == size && memcmp(e->name, name, (size_t)size) == 0) return e;
@@ -175,7 +206,7 @@ static int digit_of(char c, int base) {
 }
 
 /* "&#...": where it ends, NULL if it is none; `out` has room for 16 bytes. */
-static const char *numeric(const char *p, const char *end, char *out, int *size) {
+static const char *numeric(const char *p, const char *end, int attribute, char *out, int *size) {
     int base = 10, digit;
     unsigned long code = 0;
     p += 2;
@@ -189,65 +220,95 @@ static const char *numeric(const char *p, const char *end, char *out, int *size)
     if (p == digits) return NULL;
     if (code >= 0x80 && code < 0xA0) code = windows[code - 0x80];
     if (code == 0 || code >= 0x110000 || (code >= 0xD800 && code < 0xE000)) code = 0xFFFD;
-    *size = code < 32 && code != '\t' && code != '\n' && code != '\r' && code != '\f'
-                ? 0 /* a control character is nothing to read */
-                : encode(code, out);
+    *size = encode(code, out);
+    if (code < 32 && !attribute && !(class_of[code] & SPACE)) *size = 0; /* nothing to read */
     return p < end && *p == ';' ? p + 1 : p;
 }
 
-/* The value of a name, 0 if there is none, -1 on an error. */
-static int look_up(Scan *scan, const char *name, Py_ssize_t length, char *out, int *size) {
-    PyObject *key = PyUnicode_DecodeASCII(name, length, NULL);
-    if (key == NULL) return -1;
-    PyObject *value = PyDict_GetItemWithError(scan->names, key);
-    Py_DECREF(key);
-    if (value == NULL) return PyErr_Occurred() ? -1 : 0;
-    Py_ssize_t bytes;
-    const char *utf8 = PyUnicode_AsUTF8AndSize(value, &bytes);
-    if (utf8 == NULL) return -1;
-    if (bytes > 16) return 0; /* there is none so long */
-    memcpy(out, utf8, (size_t)bytes);
-    *size = (int)bytes;
-    return 1;
+/* Names of references and their values, from html.entities.html5. */
+#define REFERENCE_SLOTS 8192 /* a power of two, for some 2,200 names */
+#define REFERENCE_SIZE 32    /* of the longest name, with its ';' */
+#define OLD_SIZE 6           /* of the longest that does without */
+static struct {
+    unsigned char size, value_size;
+    char name[REFERENCE_SIZE], value[8];
+} references[REFERENCE_SLOTS];
+static PyObject *references_of; /* the dictionary that they were read from */
+
+static unsigned mix(unsigned hash, char c) { return (hash ^ (unsigned char)c) * 16777619u; }
+#define MIX_START 2166136261u
+
+static int add_reference(const char *name, Py_ssize_t size, const char *value, Py_ssize_t value_size) {
+    unsigned hash = MIX_START;
+    if (size < 1 || size > REFERENCE_SIZE || value_size > 8) return 0; /* there is none so long */
+    for (Py_ssize_t i = 0; i < size; i++) hash = mix(hash, name[i]);
+    for (int tries = 0; tries < REFERENCE_SLOTS; tries++, hash++) {
+        unsigned slot = hash & (REFERENCE_SLOTS - 1);
+        if (references[slot].size) continue;
+        references[slot].size = (unsigned char)size;
+        references[slot].value_size = (unsigned char)value_size;
+        memcpy(references[slot].name, name, (size_t)size);
+        memcpy(references[slot].value, value, (size_t)value_size);
+        return 0;
+    }
+    PyErr_SetString(PyExc_ValueError, "too many names of references");
+    return -1;
+}
+
+static int read_references(PyObject *names) {
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    if (references_of == names) return 0;
+    Py_CLEAR(references_of);
+    memset(references, 0, sizeof references);
+    while (PyDict_Next(names, &at, &name, &value)) {
+        Py_ssize_t size, value_size;
+        const char *key = PyUnicode_AsUTF8AndSize(name, &size);
+        const char *utf8 = key == NULL ? NULL : PyUnicode_AsUTF8AndSize(value, &value_size);
+        if (utf8 == NULL || add_reference(key, size, utf8, value_size) < 0) return -1;
+    }
+    references_of = Py_NewRef(names);
+    return 0;
+}
+
+/* The value of a name with this hash: 1, or 0 if there is none. */
+static int look_up(const char *name, Py_ssize_t size, unsigned hash, char *out, int *out_size) {
+    for (;; hash++) {
+        unsigned slot = hash & (REFERENCE_SLOTS - 1);
+        if (references[slot].size == 0) return 0;
+        if (references[slot].size == size && memcmp(references[slot].name, name, (size_t)size) == 0) {
+            memcpy(out, references[slot].value, references[slot].value_size);
+            *out_size = references[slot].value_size;
+            return 1;
+        }
+    }
 }
 
 /* "&name": the same. In attributes a name without ';' counts only where nothing follows it. */
-static const char *named(Scan *scan, const char *p, const char *end, int attribute, char *out,
-                         int *size, int *error) {
-    const char *name = p + 1;
-    const char *stop = name;
-    while (stop < end && stop - name < 32 && class_of[(unsigned char)*stop] & ALNUM) stop++;
-    if (stop - name < 2) return NULL;
-    if (stop < end && *stop == ';') {
-        int found = look_up(scan, name, stop + 1 - name, out, size);
-        if (found < 0) *error = 1;
-        if (found) return stop + 1;
+static const char *named(const char *p, const char *end, int attribute, char *out, int *size) {
+    unsigned hash = MIX_START, old[OLD_SIZE + 1] = {0};
+    const char *name = p + 1, *stop = name;
+    while (stop < end && stop - name < REFERENCE_SIZE && class_of[(unsigned char)*stop] & ALNUM) {
+        hash = mix(hash, *stop++);
+        if (stop - name <= OLD_SIZE) old[stop - name] = hash;
     }
-    /* Old names do without the ';', and none of them is longer than six letters. */
-    for (Py_ssize_t length = stop - name < 6 ? stop - name : 6; length >= 2; length--) {
+    if (stop - name < 2) return NULL;
+    if (stop < end && *stop == ';' && stop - name < REFERENCE_SIZE &&
+        look_up(name, stop + 1 - name, mix(hash, ';'), out, size))
+        return stop + 1;
+    for (Py_ssize_t length = stop - name < OLD_SIZE ? stop - name : OLD_SIZE; length >= 2; length--) {
         const char *after = name + length;
         if (attribute && after < end && (class_of[(unsigned char)*after] & ALNUM || *after == '='))
-            continue;
-        int found = look_up(scan, name, length, out, size);
-        if (found < 0) *error = 1;
-        if (found) return after;
+            return NULL;
+        if (look_up(name, length, old[length], out, size)) return after;
     }
     return NULL;
 }
 
-static const char *reference(Scan *scan, const char *p, const char *end, int attribute, char *out,
-                             int *size, int *error) {
+static const char *reference(const char *p, const char *end, int attribute, char *out, int *size) {
     if (end - p < 3) return NULL;
-    if (p[1] == '#') return numeric(p, end, out, size);
-    if (!(class_of[(unsigned char)p[1]] & ALPHA)) return NULL;
-    if (end - p >= 5 && memcmp(p, "&amp;", 5) == 0) { /* the most frequent one */
-        *out = '&';
-        *size = 1;
-        return p + 5;
-    }
-    if (scan->references <= 0) return NULL;
-    scan->references--;
-    return named(scan, p, end, attribute, out, size, error);
+    if (p[1] == '#') return numeric(p, end, attribute, out, size);
+    return class_of[(unsigned char)p[1]] & ALPHA ? named(p, end, attribute, out, size) : NULL;
 }
 
 /* -- text ---------------------------------------------------------------------------------- */
@@ -266,12 +327,17 @@ static int put_decoded(Scan *scan, const char *out, int size) {
     return size > 0 ? put(scan, out, size) : 0;
 }
 
-static int visible(Scan *scan, const char *p, const char *end) {
-    if (scan->hidden != NULL || scan->text.size >= scan->wanted) return 0;
+/* Text, with references replaced unless it is `literal`. */
+static int visible(Scan *scan, const char *p, const char *end, int literal) {
+    if (scan->text.size >= scan->wanted) return 0;
     while (p < end) {
-        const char *word = p;
-        while (p < end && !(class_of[(unsigned char)*p] & TEXT_STOP)) p++;
-        if (p > word && put(scan, word, p - word) < 0) return -1;
+        const char *words = p;
+        for (;; p++) { /* words with single spaces between them are copied as they are */
+            while (p < end && !(class_of[(unsigned char)*p] & TEXT_STOP)) p++;
+            if (p == words || end - p < 2 || *p != ' ' || class_of[(unsigned char)p[1]] & TEXT_STOP)
+                break;
+        }
+        if (p > words && put(scan, words, p - words) < 0) return -1;
         if (p == end) break;
         int space = space_at(p, end);
         if (space) {
@@ -279,9 +345,8 @@ static int visible(Scan *scan, const char *p, const char *end) {
             p += space;
         } else if (*p == '&') {
             char out[16];
-            int size = 0, error = 0;
-            const char *after = reference(scan, p, end, 0, out, &size, &error);
-            if (error) return -1;
+            int size = 0;
+            const char *after = literal ? NULL : reference(p, end, 0, out, &size);
             if (after == NULL ? put(scan, p, 1) < 0 : put_decoded(scan, out, size) < 0) return -1;
             p = after == NULL ? p + 1 : after;
         } else {
@@ -295,23 +360,23 @@ static int visible(Scan *scan, const char *p, const char *end) {
     return 0;
 }
 
-/* A value with its references replaced, as a string. */
-static PyObject *decoded(Scan *scan, const char *p, const char *end) {
-    const char *amp = memchr(p, '&', (size_t)(end - p));
-    if (amp == NULL) return PyUnicode_DecodeUTF8(p, end - p, "replace");
+/* A value with its references replaced, as a string; a NUL becomes U+FFFD. */
+static PyObject *decoded(Scan *scan, const char *p, const char *end, int attribute) {
+    size_t size = (size_t)(end - p);
+    if (memchr(p, '&', size) == NULL && memchr(p, 0, size) == NULL)
+        return PyUnicode_DecodeUTF8(p, end - p, "replace");
     scan->value.size = 0;
     while (p < end) {
-        amp = memchr(p, '&', (size_t)(end - p));
-        const char *stop = amp == NULL ? end : amp;
+        const char *stop = p;
+        while (stop < end && *stop != '&' && *stop != 0) stop++;
         if (add(&scan->value, p, stop - p) < 0) return NULL;
-        if (amp == NULL) break;
-        char out[16];
-        int size = 0, error = 0;
-        const char *after = reference(scan, amp, end, 1, out, &size, &error);
-        if (error) return NULL;
-        if (after == NULL ? add(&scan->value, amp, 1) < 0 : add(&scan->value, out, size) < 0)
+        if (stop == end) break;
+        char out[16] = "\xEF\xBF\xBD";
+        int written = 3;
+        const char *after = *stop == 0 ? stop + 1 : reference(stop, end, attribute, out, &written);
+        if (after == NULL ? add(&scan->value, stop, 1) < 0 : add(&scan->value, out, written) < 0)
             return NULL;
-        p = after == NULL ? amp + 1 : after;
+        p = after == NULL ? stop + 1 : after;
     }
     return PyUnicode_DecodeUTF8(scan->value.data, scan->value.size, "replace");
 }
@@ -356,16 +421,22 @@ static int next_attribute(const char **p, const char *end, Attribute *found) {
 }
 
 /* Behind the '>' of a tag whose attributes do not matter; NULL if the page ends in it. Whether it
-   ended in "/>" goes to `closed`. */
+   ended in "/>" goes to `closed`. `p` is behind its name. */
 static const char *skip_tag(const char *p, const char *end, int *closed) {
+    const char *before = p; /* the end of the last value */
     for (;;) {
         while (p < end && !(class_of[(unsigned char)*p] & TAG_STOP)) p++;
         if (p >= end) return NULL;
         if (*p == '>') {
-            *closed = p[-1] == '/';
+            *closed = p > before && p[-1] == '/';
             return p + 1;
         }
-        p++; /* '=' */
+        const char *name_end = p++; /* '=' */
+        while (name_end > before && class_of[(unsigned char)name_end[-1]] & SPACE) name_end--;
+        if (name_end == before || name_end[-1] == '/') { /* without a name it begins one */
+            before = p - 1;
+            continue;
+        }
         while (p < end && class_of[(unsigned char)*p] & SPACE) p++;
         if (p >= end) return NULL;
         if (*p == '"' || *p == '\'') {
@@ -375,6 +446,7 @@ static const char *skip_tag(const char *p, const char *end, int *closed) {
         } else {
             while (p < end && !(class_of[(unsigned char)*p] & SPACE) && *p != '>') p++;
         }
+        before = p;
     }
 }
 
@@ -384,46 +456,62 @@ static int same_name(const char *begin, const char *end, const char *name) {
     return *name == 0;
 }
 
+/* Where a text of at most so many bytes ends, before a character that would not be whole. */
+static const char *cut_at(const char *begin, const char *end, Py_ssize_t most) {
+    if (end - begin <= most) return end;
+    end = begin + most;
+    while (end > begin && ((unsigned char)*end & 0xC0) == 0x80) end--;
+    return end;
+}
+
 static int keep(Scan *scan, PyObject *item) {
     if (item == NULL) return -1;
-    if (scan->hidden == template) { /* not part of the page until a script takes it */
-        Py_DECREF(item);
-        return 0;
-    }
     int failed = PyList_Append(scan->items, item);
     Py_DECREF(item);
     scan->items_left--;
     return failed;
 }
 
-/* <a>: its href, or (href, rel) if it has a rel. */
-static const char *anchor(Scan *scan, const char *p, int *error) {
-    Attribute each, href = {0}, rel = {0};
+typedef struct {
+    Attribute href, rel;
+} Link;
+
+/* Reads the tag of a link: what is behind it, as `skip_tag`. */
+static const char *read_link(const char *p, const char *end, int *closed, Link *link) {
+    Attribute each;
+    const char *before = p;
     int more;
-    while ((more = next_attribute(&p, scan->end, &each)) > 0) {
-        if (href.name == NULL && same_name(each.name, each.name_end, "href")) href = each;
-        if (rel.name == NULL && same_name(each.name, each.name_end, "rel")) rel = each;
+    while ((more = next_attribute(&p, end, &each)) > 0) {
+        before = p;
+        if (link->href.name == NULL && same_name(each.name, each.name_end, "href"))
+            link->href = each;
+        if (link->rel.name == NULL && same_name(each.name, each.name_end, "rel")) link->rel = each;
     }
     if (more < 0) return NULL;
-    if (href.name == NULL) return p;
+    *closed = p - 1 > before && p[-2] == '/';
+    return p;
+}
+
+/* <a>: its href, or (href, rel) if it has a rel. */
+static int anchor(Scan *scan, const Link *found) {
+    Attribute href = found->href, rel = found->rel;
+    if (href.name == NULL) return 0;
     while (href.value < href.value_end && class_of[(unsigned char)*href.value] & SPACE) href.value++;
     Py_ssize_t size = href.value_end - href.value;
-    if (size == 0 || size > HREF_MAX || *href.value == '#') return p;
+    if (size == 0 || size > HREF_MAX || *href.value == '#') return 0;
     if (scan->items_left <= 0) {
         scan->dropped++;
-        return p;
+        return 0;
     }
-    PyObject *link = decoded(scan, href.value, href.value_end);
+    PyObject *link = decoded(scan, href.value, href.value_end, 1);
     if (link != NULL && rel.name != NULL) {
-        if (rel.value_end - rel.value > HREF_MAX) rel.value_end = rel.value + HREF_MAX;
-        PyObject *wish = decoded(scan, rel.value, rel.value_end);
+        PyObject *wish = decoded(scan, rel.value, cut_at(rel.value, rel.value_end, HREF_MAX), 1);
         PyObject *pair = wish == NULL ? NULL : PyTuple_Pack(2, link, wish);
         Py_XDECREF(wish);
         Py_DECREF(link);
         link = pair;
     }
-    if (keep(scan, link) < 0) *error = 1;
-    return p;
+    return keep(scan, link);
 }
 
 /* What anybody asks of the attributes of other tags. */
@@ -436,114 +524,609 @@ static int is_asked(const Attribute *attribute) {
     return 0;
 }
 
-/* Any other tag that says something: (name, its attributes). */
-static const char *noted(Scan *scan, const struct element *element, const char *p, int *error) {
-    if (scan->items_left <= 0 || scan->hidden == template) { /* nobody will read it */
-        int closed;
-        scan->dropped += scan->hidden != template;
-        return skip_tag(p, scan->end, &closed);
+/* Any other tag that says something: (name, its attributes). The tag is whole. */
+static int note(Scan *scan, const struct element *element, const char *p) {
+    if (scan->items_left <= 0) {
+        scan->dropped++;
+        return 0;
     }
     PyObject *attributes = PyDict_New();
     Attribute each;
-    int more;
-    if (attributes == NULL) *error = 1;
-    while ((more = next_attribute(&p, scan->end, &each)) > 0) {
-        if (*error || each.value_end - each.value > HREF_MAX || !is_asked(&each)) continue;
+    int failed = attributes == NULL;
+    while (!failed && next_attribute(&p, scan->end, &each) > 0) {
+        if (each.value_end - each.value > HREF_MAX || !is_asked(&each)) continue;
         char name[16]; /* all of them are shorter */
         Py_ssize_t size = each.name_end - each.name;
         for (Py_ssize_t i = 0; i < size; i++) name[i] = lower(each.name[i]);
         PyObject *key = PyUnicode_DecodeUTF8(name, size, "replace");
-        PyObject *value = key == NULL ? NULL : decoded(scan, each.value, each.value_end);
-        if (value == NULL || PyDict_SetDefault(attributes, key, value) == NULL) *error = 1;
+        PyObject *value = key == NULL ? NULL : decoded(scan, each.value, each.value_end, 1);
+        failed = value == NULL || PyDict_SetDefault(attributes, key, value) == NULL;
         Py_XDECREF(key);
         Py_XDECREF(value);
     }
-    if (!*error && more == 0 &&
-        keep(scan, Py_BuildValue("(sO)", element->name, attributes)) < 0)
-        *error = 1;
+    if (!failed)
+        failed = keep(scan, Py_BuildValue("(s#O)", element->name, element->size, attributes)) < 0;
     Py_XDECREF(attributes);
-    return more == 0 ? p : NULL;
+    return failed ? -1 : 0;
+}
+
+/* -- the stack of open elements ------------------------------------------------------------- */
+
+static Open *top(Scan *scan) { return &scan->stack[scan->depth - 1]; }
+
+static void push_barrier(Scan *scan) {
+    scan->stack[scan->depth++] = (Open){.element = &unknown,
+                                        .flags = SPECIAL | SCOPE | TABLE_SCOPE | BARRIER,
+                                        .name = ""};
+}
+
+/* Opens an element, if there are not too many. */
+static void push(Scan *scan, const struct element *element, const char *name, Py_ssize_t size,
+                 unsigned flags, int name_space, int point, int mode) {
+    if (scan->depth >= DEPTH_MAX) return;
+    Open *open = &scan->stack[scan->depth++];
+    open->element = element;
+    open->name = name;
+    open->size = (unsigned)size;
+    open->flags = flags;
+    open->name_space = (unsigned char)name_space;
+    open->point = (unsigned char)point;
+    open->mode = (unsigned char)mode;
+    if (flags & HIDES) {
+        open->text = scan->text.size;
+        open->items = PyList_GET_SIZE(scan->items);
+        open->space = (unsigned char)scan->space;
+        open->line = (unsigned char)scan->line;
+        scan->templates += element == template_ && name_space == HTML;
+    } else if (name_space == HTML) {
+        scan->open_p += element == p_;
+        scan->open_a += element == a_;
+    }
+    if (flags & MARKER) scan->markers++;
+}
+
+/* Closes the element at a depth and all in it, and forgets what they hide. */
+static int cut(Scan *scan, Py_ssize_t depth) {
+    while (scan->depth > depth) {
+        const Open *open = &scan->stack[--scan->depth];
+        if (open->flags & HIDES) {
+            scan->text.size = open->text;
+            scan->space = open->space;
+            scan->line = open->line;
+            if (open->element == template_ && open->name_space == HTML) {
+                Py_ssize_t count = PyList_GET_SIZE(scan->items);
+                scan->templates--;
+                scan->items_left += count - open->items;
+                if (PyList_SetSlice(scan->items, open->items, count, NULL) < 0) return -1;
+            }
+        } else if (open->name_space == HTML) {
+            scan->open_p -= open->element == p_;
+            scan->open_a -= open->element == a_;
+        }
+        if (open->flags & MARKER) {
+            scan->markers--;
+            while (scan->waiting_count > 0 &&
+                   scan->waiting[scan->waiting_count - 1].markers > scan->markers)
+                scan->waiting_count--;
+        } else if (open->flags & FORMAT && scan->depth > depth && scan->waiting_count < WAITING_MAX) {
+            scan->waiting[scan->waiting_count].element = open->element;
+            scan->waiting[scan->waiting_count++].markers = scan->markers;
+        }
+    }
+    return 0;
+}
+
+/* Formatting elements that were closed with a block around them go on. */
+static void reopen(Scan *scan) {
+    int mode = top(scan)->mode;
+    if (mode >= SELECT || top(scan)->name_space != HTML) return;
+    while (scan->waiting_count > 0 && scan->waiting[scan->waiting_count - 1].markers == scan->markers) {
+        const struct element *element = scan->waiting[--scan->waiting_count].element;
+        push(scan, element, element->name, element->size, element->flags, HTML, NO_HTML, mode);
+    }
+}
+
+/* An end tag of a formatting element that is not open: it does not go on. */
+static void stop_waiting(Scan *scan, const struct element *element) {
+    for (int i = scan->waiting_count - 1; i >= 0; i--) {
+        if (scan->waiting[i].markers != scan->markers || scan->waiting[i].element != element) continue;
+        scan->waiting_count--;
+        memmove(scan->waiting + i, scan->waiting + i + 1,
+                (size_t)(scan->waiting_count - i) * sizeof *scan->waiting);
+        return;
+    }
+}
+
+static int same_element(const Open *open, const struct element *element, const char *name,
+                        Py_ssize_t size) {
+    if (open->element != element) return 0;
+    if (element != &unknown) return 1;
+    if (open->size != (unsigned)size) return 0;
+    for (Py_ssize_t i = 0; i < size; i++)
+        if (lower(open->name[i]) != lower(name[i])) return 0;
+    return 1;
+}
+
+/* An element that is looked for: one of a name, or (element NULL) one with such a flag. */
+typedef struct {
+    const struct element *element;
+    const char *name;
+    Py_ssize_t size;
+    unsigned flag;
+} Wanted;
+
+/* How deep the nearest such HTML element is; 0 if something stops the search before. */
+static Py_ssize_t find(Scan *scan, Wanted wanted, unsigned stops, unsigned also) {
+    stops |= BARRIER;
+    if (scan->walk <= 0) return 0;
+    for (Py_ssize_t depth = scan->depth - 1; depth >= 0; depth--) {
+        const Open *open = &scan->stack[depth];
+        scan->walk--;
+        if (open->name_space == HTML &&
+            (wanted.element == NULL ? (open->flags & wanted.flag) != 0
+                                    : same_element(open, wanted.element, wanted.name, wanted.size)))
+            return depth;
+        if (open->flags & stops || (open->name_space == HTML && open->flags & also)) return 0;
+    }
+    return 0;
+}
+
+#define KNOWN(e) ((Wanted){.element = (e)})
+#define ANY_OF(bits) ((Wanted){.flag = (bits)})
+
+static int close_nearest(Scan *scan, Wanted wanted, unsigned stops, unsigned also) {
+    Py_ssize_t depth = find(scan, wanted, stops, also);
+    return depth > 0 ? cut(scan, depth) : 0;
+}
+
+static int close_p(Scan *scan) {
+    return scan->open_p > 0 ? close_nearest(scan, KNOWN(p_), SCOPE, BUTTON) : 0;
+}
+
+/* The end of a formatting element: it goes, and only blocks and formatting in it stay. That is what
+   WHATWG's "adoption agency" leaves on the stack: up to the eighth block. */
+static int take_out(Scan *scan, const struct element *element) {
+    Py_ssize_t depth = find(scan, KNOWN(element), SCOPE, 0), last = depth, kept = depth;
+    int blocks = 0;
+    if (depth == 0) {
+        stop_waiting(scan, element);
+        return 0;
+    }
+    scan->walk -= scan->depth - depth;
+    for (Py_ssize_t i = depth + 1; i < scan->depth && blocks < 8; i++)
+        if (scan->stack[i].flags & SPECIAL) {
+            blocks++;
+            last = i;
+        }
+    if (blocks < 8 && cut(scan, blocks > 0 ? last + 1 : depth) < 0) return -1;
+    if (blocks == 0) return 0;
+    scan->open_a -= element == a_;
+    for (Py_ssize_t i = depth + 1; i < scan->depth; i++)
+        if (i > last || scan->stack[i].flags & (SPECIAL | FORMAT))
+            scan->stack[kept++] = scan->stack[i];
+    scan->depth = kept;
+    return 0;
+}
+
+/* Leaves drawings and formulas, up to where HTML may be. */
+static int leave_foreign(Scan *scan) {
+    while (top(scan)->name_space != HTML && !top(scan)->point)
+        if (cut(scan, scan->depth - 1) < 0) return -1;
+    return 0;
+}
+
+/* -- raw text ------------------------------------------------------------------------------- */
+
+/* Whether a tag with this name begins at the '<' at `p`, or ends there with `slash`. */
+static int tag_at(const char *p, const char *end, const struct element *element, int slash) {
+    Py_ssize_t size = element->size;
+    p += 1 + slash;
+    if (end - p < size || lower(*p) != element->name[0]) return 0;
+    for (Py_ssize_t i = 0; i < size; i++)
+        if (lower(p[i]) != element->name[i]) return 0;
+    return end - p == size ? slash : (class_of[(unsigned char)p[size]] & NAME_END) != 0;
 }
 
 /* The '<' of the end tag of an element, from `p` on; NULL if there is none. */
 static const char *find_end(const struct element *element, const char *p, const char *end) {
-    Py_ssize_t size = element->size;
     while ((p = memchr(p, '<', (size_t)(end - p))) != NULL) {
-        if (end - p >= size + 2 && p[1] == '/' && lower(p[2]) == element->name[0] &&
-            same_name(p + 2, p + 2 + size, element->name) &&
-            (end - p == size + 2 || class_of[(unsigned char)p[size + 2]] & NAME_END))
-            return p;
+        if (end - p >= 2 && p[1] == '/' && tag_at(p, end, element, 1)) return p;
         p++;
     }
     return NULL;
 }
 
-static int is_endless(Scan *scan, const struct element *element) {
-    for (int i = 0; i < scan->endless_count; i++)
-        if (scan->endless[i] == element) return 1;
-    return 0;
+/* Where a script ends, which may have been hidden from old browsers by a comment. */
+static const char *script_end(const char *p, const char *end) {
+    int escaped = 0, doubled = 0;
+    while (p < end) {
+        const char *mark = memchr(p, '<', (size_t)(end - p));
+        if (escaped) { /* does the comment end before? */
+            const char *limit = mark == NULL ? end : mark;
+            const char *dash = p;
+            while ((dash = memchr(dash, '-', (size_t)(limit - dash))) != NULL) {
+                if (end - dash >= 3 && dash[1] == '-' && dash[2] == '>') break;
+                dash++;
+            }
+            if (dash != NULL) {
+                escaped = doubled = 0;
+                p = dash + 3;
+                continue;
+            }
+        }
+        if (mark == NULL) return NULL;
+        p = mark + 1;
+        if (end - mark >= 4 && memcmp(mark, "<!--", 4) == 0) {
+            escaped = 1;
+            p = mark + 2; /* its own dashes may be those of the end */
+        } else if (end - mark >= 2 && mark[1] == '/' && tag_at(mark, end, script_, 1)) {
+            if (!doubled) return mark;
+            doubled = 0;
+        } else if (escaped && tag_at(mark, end, script_, 0)) {
+            doubled = 1;
+        }
+    }
+    return NULL;
+}
+
+static int run(Scan *scan);
+
+/* For a reader who runs scripts there is nothing in <noscript>, but there are links for us. */
+static int no_script(Scan *scan, const char *stop) {
+    const char *end = scan->end;
+    Py_ssize_t depth = scan->depth, text = scan->text.size;
+    int space = scan->space, line = scan->line;
+    push_barrier(scan);
+    scan->unclosed = 1; /* there is none up to `stop` */
+    scan->end = stop;
+    int failed = run(scan);
+    scan->end = end;
+    scan->unclosed = 0;
+    if (cut(scan, depth) < 0) failed = -1;
+    scan->text.size = text;
+    scan->space = space;
+    scan->line = line;
+    return failed;
 }
 
 /* Raw text begins at `scan->at`: go to its end. */
 static int raw_text(Scan *scan, const struct element *element) {
-    const char *stop = find_end(element, scan->at, scan->end);
-    if (stop == NULL) stop = scan->end;
-    if (element->note == TITLE && scan->hidden == NULL && scan->items_left > 0) {
-        const char *cut = stop - scan->at > TITLE_MAX ? scan->at + TITLE_MAX : stop;
-        PyObject *title = decoded(scan, scan->at, cut);
-        if (title == NULL || keep(scan, Py_BuildValue("(ON)", Py_None, title)) < 0) return -1;
+    const char *begin = scan->at, *stop;
+    if (element == plaintext_) {
+        scan->line = 1;
+        scan->at = scan->end;
+        return visible(scan, begin, scan->end, 1);
     }
-    scan->at = stop;
+    if (element == noscript_ && scan->unclosed) return 0;
+    stop = element == script_ ? script_end(begin, scan->end) : find_end(element, begin, scan->end);
+    if (element == noscript_) {
+        if (stop == NULL) scan->unclosed = 1;
+        return stop == NULL ? 0 : no_script(scan, stop);
+    }
+    scan->at = stop == NULL ? scan->end : stop;
+    if (element == title_ && scan->items_left > 0) {
+        PyObject *title = decoded(scan, begin, cut_at(begin, scan->at, TITLE_MAX), 0);
+        return title == NULL ? -1 : keep(scan, Py_BuildValue("(ON)", Py_None, title));
+    }
     return 0;
 }
 
-/* An element that hides what is in it: only if it is closed, or it would hide the whole page. */
-static void hide(Scan *scan, const struct element *element) {
-    if (scan->hidden == element) {
-        scan->nesting++;
-    } else if (scan->hidden == NULL && !is_endless(scan, element)) {
-        if (find_end(element, scan->at, scan->end) != NULL) {
-            scan->hidden = element;
-            scan->nesting = 1;
-        } else if (scan->endless_count < (int)(sizeof scan->endless / sizeof *scan->endless)) {
-            scan->endless[scan->endless_count++] = element;
+/* -- start tags ----------------------------------------------------------------------------- */
+
+typedef struct {
+    const struct element *element;
+    const char *name, *name_end;
+    int closed; /* by "/>" */
+    const Link *link; /* of an <a> */
+} Tag;
+
+static int has_attribute(const Scan *scan, const Tag *tag, const char *name, Attribute *found) {
+    const char *p = tag->name_end;
+    while (next_attribute(&p, scan->end, found) > 0)
+        if (same_name(found->name, found->name_end, name)) return 1;
+    return 0;
+}
+
+/* Whether a <font> is one of HTML. */
+static int breaks_out(const Scan *scan, const Tag *tag) {
+    Attribute found;
+    return has_attribute(scan, tag, "color", &found) || has_attribute(scan, tag, "face", &found) ||
+           has_attribute(scan, tag, "size", &found);
+}
+
+/* Whether an <annotation-xml> says that it holds HTML: 1 or 0, -1 for an error. */
+static int holds_html(Scan *scan, const Tag *tag) {
+    Attribute found;
+    if (!has_attribute(scan, tag, "encoding", &found)) return 0;
+    if (found.value_end - found.value > 256) return 0;
+    PyObject *value = decoded(scan, found.value, found.value_end, 1);
+    Py_ssize_t size;
+    const char *text = value == NULL ? NULL : PyUnicode_AsUTF8AndSize(value, &size);
+    int holds = text == NULL ? -1
+                             : same_name(text, text + size, "text/html") ||
+                                   same_name(text, text + size, "application/xhtml+xml");
+    Py_XDECREF(value);
+    return holds;
+}
+
+/* Whether a start tag in an element that is not HTML follows HTML's rules all the same. */
+static int html_in(const Open *open, const Tag *tag) {
+    if (open->point == ALL_HTML) return 1;
+    if (open->point == MOST_HTML) return tag->element != mglyph_ && tag->element != malignmark_;
+    return tag->element == svg_ && open->element == annotation_ && open->name_space == MATH;
+}
+
+/* A start tag in a drawing or a formula. */
+static int foreign(Scan *scan, const Tag *tag) {
+    const Open *open = top(scan);
+    const struct element *element = tag->element;
+    if (element == a_ && anchor(scan, tag->link) < 0) return -1;
+    scan->line = 1;
+    if (scan->depth >= DEPTH_MAX || tag->closed) return 0;
+    int point = NO_HTML;
+    if (open->name_space == SVG)
+        point = element->flags & POINT_SVG ? ALL_HTML : NO_HTML;
+    else if (element->flags & POINT_MATH)
+        point = MOST_HTML;
+    else if (element == annotation_) {
+        int holds = holds_html(scan, tag);
+        if (holds < 0) return -1;
+        point = holds ? ALL_HTML : NO_HTML;
+    }
+    unsigned flags = point || element == annotation_ ? SPECIAL | SCOPE : 0;
+    push(scan, element, tag->name, tag->name_end - tag->name, flags, open->name_space, point, open->mode);
+    return 0;
+}
+
+/* A start tag in a <select> or a <frameset>: 1 if it ends that or counts all the same, 0 if not,
+   -1 for an error. */
+static int within(Scan *scan, const Tag *tag) {
+    const struct element *element = tag->element;
+    Py_ssize_t depth = scan->depth - 1;
+    if (top(scan)->mode == FRAMES)
+        return element == frameset_ || element == frame_ || element == noframes_;
+    if (element == script_ || element == template_) return 1;
+    if (element == select_ || element->flags & ENDS_SELECT)
+        return cut(scan, depth) < 0 ? -1 : element != select_;
+    if (element->flags & (PART | TABLE)) {
+        int around = scan->stack[depth - 1].mode;
+        if (around != IN_TABLE && around != CELL) return 0;
+        return cut(scan, depth) < 0 ? -1 : 1;
+    }
+    if (element == a_) return anchor(scan, tag->link);
+    return element->flags & NOTED ? note(scan, element, tag->name_end) : 0;
+}
+
+/* <li>, <dd>, <dt>: closes the one before it, unless a list is between. */
+static int item(Scan *scan, const struct element *element) {
+    for (Py_ssize_t depth = scan->depth - 1; depth > 0 && scan->walk > 0; depth--) {
+        const Open *open = &scan->stack[depth];
+        int html = open->name_space == HTML;
+        scan->walk--;
+        if (html && (element == li_ ? open->element == li_ : (open->flags & DEFINITION) != 0)) {
+            if (cut(scan, depth) < 0) return -1;
+            break;
         }
+        if (open->flags & SPECIAL && !(html && open->flags & BEFORE_ITEM)) break;
+    }
+    return close_p(scan);
+}
+
+static void push_html(Scan *scan, const Tag *tag, int mode) {
+    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->element->flags, HTML, NO_HTML,
+         mode);
+}
+
+static void push_implied(Scan *scan, const struct element *element) {
+    push(scan, element, element->name, element->size, element->flags, HTML, NO_HTML, IN_TABLE);
+}
+
+/* A part of a table, which closes all that is open in the table where it may not be. */
+static int part(Scan *scan, const Tag *tag) {
+    const struct element *element = tag->element;
+    int cell = element == td_ || element == th_, mode = top(scan)->mode;
+    if (mode != IN_TABLE && mode != CELL) return 0;
+    Py_ssize_t depth = find(scan, ANY_OF(cell             ? CELL_PLACE
+                                         : element == tr_ ? ROW_PLACE
+                                                          : TABLE),
+                            TABLE_SCOPE, 0);
+    if (depth == 0) return 0;
+    if (cut(scan, depth + 1) < 0) return -1;
+    if ((cell || element == tr_) && top(scan)->element == table_) push_implied(scan, tbody_);
+    if (cell && top(scan)->element != tr_) push_implied(scan, tr_);
+    if (element != col_) push_html(scan, tag, cell || element == caption_ ? CELL : IN_TABLE);
+    return 0;
+}
+
+/* Closes elements that the next of their kind closes. */
+static int implied(Scan *scan, const struct element *element) {
+    for (;;) {
+        const Open *open = top(scan);
+        const struct element *e = open->element;
+        int closes = element == option_     ? e == option_
+                     : element == optgroup_ ? e == option_ || e == optgroup_
+                                            : e == rb_ || e == rt_ || e == rp_ ||
+                                                  (e == rtc_ && (element == rb_ || element == rtc_));
+        if (!closes || open->name_space != HTML) return 0;
+        if (cut(scan, scan->depth - 1) < 0) return -1;
     }
 }
 
+/* Frames instead of a body, if there was nothing to read yet. */
+static int frameset(Scan *scan, const Tag *tag) {
+    if (top(scan)->mode != FRAMES) {
+        if (scan->text.size > 0) return 0;
+        if (cut(scan, 1) < 0) return -1;
+    }
+    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->element->flags | HIDES, HTML,
+         NO_HTML, FRAMES);
+    return 0;
+}
+
+/* A start tag with rules of its own. */
+static int odd(Scan *scan, const Tag *tag) {
+    const struct element *element = tag->element;
+    unsigned flags = element->flags;
+    int failed = 0;
+    if (flags & RAW) return raw_text(scan, element);
+    if (flags & PART) return part(scan, tag);
+    if (element == a_) {
+        if (scan->open_a > 0 || scan->waiting_count > 0) {
+            failed = take_out(scan, a_);
+            reopen(scan);
+        }
+        if (failed == 0) failed = anchor(scan, tag->link);
+    } else if (flags & ITEM) {
+        failed = item(scan, element);
+    } else if (flags & HEADING) {
+        if (top(scan)->flags & HEADING && top(scan)->name_space == HTML)
+            failed = cut(scan, scan->depth - 1);
+    } else if (element == option_ || element == optgroup_ || element == rb_ || element == rt_ ||
+               element == rp_ || element == rtc_) {
+        failed = implied(scan, element);
+    } else if (element == button_) {
+        failed = close_nearest(scan, KNOWN(button_), SCOPE, 0);
+    } else if (element == nobr_) {
+        failed = take_out(scan, nobr_);
+    } else if (element == form_) {
+        if (scan->form && scan->templates == 0) return 0;
+        scan->form = scan->templates == 0;
+    } else if (element == svg_ || element == math_) {
+        if (!tag->closed)
+            push(scan, element, tag->name, tag->name_end - tag->name, element == svg_ ? HIDES : 0,
+                 element == svg_ ? SVG : MATH, NO_HTML, top(scan)->mode);
+        return 0;
+    } else if (element == table_) {
+        if (top(scan)->mode == IN_TABLE) /* in a table, but in no cell of it */
+            failed = close_nearest(scan, KNOWN(table_), TABLE_SCOPE, 0);
+        push_html(scan, tag, IN_TABLE);
+        return failed;
+    } else if (element == select_) {
+        push_html(scan, tag, SELECT);
+        return 0;
+    } else if (element == frameset_) {
+        return frameset(scan, tag);
+    }
+    if (failed == 0 && !(flags & VOID)) push_html(scan, tag, top(scan)->mode);
+    return failed;
+}
+
+/* A start tag where HTML's rules hold. */
+static int html_start(Scan *scan, const Tag *tag) {
+    unsigned flags = tag->element->flags;
+    if (top(scan)->mode >= SELECT) {
+        int counts = within(scan, tag);
+        if (counts <= 0) return counts;
+    }
+    if (flags & NOTED && note(scan, tag->element, tag->name_end) < 0) return -1;
+    if (flags & CLOSES_P && scan->open_p > 0 && !(flags & ITEM)) {
+        if (close_p(scan) < 0) return -1;
+    } else if (scan->waiting_count > 0 && flags & REOPENS && !(flags & ANCHOR)) {
+        reopen(scan);
+    }
+    if (flags & ODD) return odd(scan, tag);
+    if (!(flags & VOID)) push_html(scan, tag, tag->element == template_ ? OUT : top(scan)->mode);
+    return 0;
+}
+
+/* A whole start tag. */
+static int begin(Scan *scan, const Tag *tag) {
+    if (top(scan)->name_space != HTML && !html_in(top(scan), tag)) {
+        if (!(tag->element->flags & BREAKOUT || (tag->element == font_ && breaks_out(scan, tag))))
+            return foreign(scan, tag);
+        if (leave_foreign(scan) < 0) return -1;
+    }
+    if (html_start(scan, tag) < 0) return -1;
+    if (tag->element->flags & BLOCK) scan->line = 1;
+    return 0;
+}
+
+static int link_tag(Scan *scan, Tag *tag) {
+    Link link = {0};
+    const char *after = read_link(tag->name_end, scan->end, &tag->closed, &link);
+    scan->at = after == NULL ? scan->end : after;
+    tag->link = &link;
+    return after == NULL ? 0 : begin(scan, tag);
+}
+
 static int start_tag(Scan *scan, const char *name, const char *name_end) {
+    Tag tag = {.element = find_element(name, name_end), .name = name, .name_end = name_end};
+    if (tag.element == a_) return link_tag(scan, &tag);
+    const char *after = skip_tag(name_end, scan->end, &tag.closed);
+    scan->at = after == NULL ? scan->end : after;
+    return after == NULL ? 0 : begin(scan, &tag); /* or the page ends in a tag */
+}
+
+/* -- end tags ------------------------------------------------------------------------------- */
+
+/* An end tag in a drawing or a formula: 0 if HTML's rules have to judge it, -1 for an error. */
+static int end_foreign(Scan *scan, Wanted name) {
+    if (name.element == br_ || name.element == p_) return leave_foreign(scan);
+    for (Py_ssize_t depth = scan->depth - 1;
+         scan->stack[depth].name_space != HTML && scan->walk > 0; depth--) {
+        scan->walk--;
+        if (same_element(&scan->stack[depth], name.element, name.name, name.size))
+            return cut(scan, depth) < 0 ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Only the form itself is closed, not what is open in it. */
+static void end_form(Scan *scan) {
+    if (!scan->form && scan->templates == 0) return;
+    Py_ssize_t depth = find(scan, KNOWN(form_), SCOPE, 0);
+    scan->form = scan->form && scan->templates > 0;
+    if (depth == 0) return;
+    scan->depth--;
+    memmove(scan->stack + depth, scan->stack + depth + 1,
+            (size_t)(scan->depth - depth) * sizeof *scan->stack);
+}
+
+/* An end tag that is not the current element's own. */
+static int other_end(Scan *scan, Wanted name) {
+    const struct element *element = name.element;
+    unsigned flags = element->flags;
+    if (top(scan)->name_space != HTML) {
+        int done = end_foreign(scan, name);
+        if (done) return done < 0 ? -1 : 0;
+    }
+    int mode = top(scan)->mode;
+    if (mode == FRAMES) return 0;
+    if (mode == SELECT && element != template_) {
+        if (!(flags & (PART | TABLE)) || find(scan, name, TABLE_SCOPE, 0) == 0) return 0;
+        if (cut(scan, scan->depth - 1) < 0) return -1;
+    }
+    if (flags & (VOID | RAW)) return 0;
+    if (element == p_) return close_nearest(scan, name, SCOPE, BUTTON);
+    if (flags & FORMAT) return take_out(scan, element);
+    if (flags & IN_SCOPE) return close_nearest(scan, name, SCOPE, 0);
+    if (flags & (PART | TABLE)) return close_nearest(scan, name, TABLE_SCOPE, 0);
+    if (element == li_) return close_nearest(scan, name, SCOPE, LIST);
+    if (flags & HEADING) return close_nearest(scan, ANY_OF(HEADING), SCOPE, 0);
+    if (element == template_) return scan->templates > 0 ? close_nearest(scan, name, 0, 0) : 0;
+    if (element != form_) return close_nearest(scan, name, SPECIAL, 0);
+    end_form(scan);
+    return 0;
+}
+
+static int end_tag(Scan *scan, const char *name, const char *name_end) {
     const struct element *element = find_element(name, name_end);
-    const char *after;
-    int closed = 0, error = 0;
-    if (element->note == ANCHOR)
-        after = anchor(scan, name_end, &error);
-    else if (element->note == NOTED)
-        after = noted(scan, element, name_end, &error);
-    else
-        after = skip_tag(name_end, scan->end, &closed);
-    if (error) return -1;
+    Wanted wanted = {element, name, name_end - name, 0};
+    const Open *open = top(scan);
+    int closed, failed;
+    const char *after = skip_tag(name_end, scan->end, &closed);
     if (after == NULL) { /* the page ends in a tag */
         scan->at = scan->end;
         return 0;
     }
     scan->at = after;
-    if (element->kind == BLOCK && scan->hidden == NULL) scan->line = 1;
-    /* In a drawing "/>" closes an element, whatever its name. */
-    if (element->kind == RAW && !(closed && scan->hidden == svg)) return raw_text(scan, element);
-    if (element->kind == HIDDEN && !closed) hide(scan, element);
-    return 0;
-}
-
-static void end_tag(Scan *scan, const char *name, const char *name_end) {
-    const struct element *element = find_element(name, name_end);
-    int closed;
-    const char *after = skip_tag(name_end, scan->end, &closed);
-    scan->at = after == NULL ? scan->end : after;
-    if (scan->hidden == element && element->kind == HIDDEN) {
-        if (--scan->nesting <= 0) scan->hidden = NULL;
-    } else if (element->kind == BLOCK && scan->hidden == NULL) {
-        scan->line = 1;
-    }
+    if (open->name_space == HTML && same_element(open, element, name, wanted.size) &&
+        !(open->flags & BARRIER))
+        failed = cut(scan, scan->depth - 1);
+    else
+        failed = other_end(scan, wanted);
+    if (element->flags & BLOCK) scan->line = 1;
+    return failed;
 }
 
 /* Behind a comment that begins with "<!--" at `p`. */
@@ -559,40 +1142,54 @@ static const char *skip_comment(const char *p, const char *end) {
     return end;
 }
 
+/* Text of a drawing or a formula that holds no tags, from `p` to "]]>". */
+static int character_data(Scan *scan, const char *p) {
+    const char *stop = p;
+    while ((stop = memchr(stop, ']', (size_t)(scan->end - stop))) != NULL) {
+        if (scan->end - stop >= 3 && stop[1] == ']' && stop[2] == '>') break;
+        stop++;
+    }
+    scan->at = stop == NULL ? scan->end : stop + 3;
+    return visible(scan, p, stop == NULL ? scan->end : stop, 1);
+}
+
 /* What begins with the '<' at `scan->at`. */
 static int markup(Scan *scan) {
     const char *p = scan->at, *end = scan->end;
     if (end - p < 2 || (end - p == 2 && p[1] == '/')) {
         scan->at = end;
-        return visible(scan, p, end);
+        return visible(scan, p, end, 0);
     }
     int closing = p[1] == '/';
     const char *name = p + 1 + closing;
     if (name < end && class_of[(unsigned char)*name] & ALPHA) {
         const char *name_end = name;
         while (name_end < end && !(class_of[(unsigned char)*name_end] & NAME_END)) name_end++;
-        if (!closing) return start_tag(scan, name, name_end);
-        end_tag(scan, name, name_end);
-        return 0;
+        return closing ? end_tag(scan, name, name_end) : start_tag(scan, name, name_end);
     }
     if (end - p >= 4 && memcmp(p, "<!--", 4) == 0) {
         scan->at = skip_comment(p, end);
         return 0;
     }
+    if (end - p >= 9 && top(scan)->name_space != HTML && memcmp(p, "<![CDATA[", 9) == 0)
+        return character_data(scan, p + 9);
     if (p[1] == '!' || p[1] == '?' || closing) { /* what is no tag and no comment ends at '>' */
         const char *stop = memchr(p, '>', (size_t)(end - p));
         scan->at = stop == NULL ? end : stop + 1;
         return 0;
     }
     scan->at = p + 1; /* just a character */
-    return visible(scan, p, p + 1);
+    return visible(scan, p, p + 1, 1);
 }
 
 static int run(Scan *scan) {
     while (scan->at < scan->end) {
         const char *p = memchr(scan->at, '<', (size_t)(scan->end - scan->at));
         const char *stop = p == NULL ? scan->end : p;
-        if (stop > scan->at && visible(scan, scan->at, stop) < 0) return -1;
+        if (stop > scan->at) {
+            if (scan->waiting_count > 0) reopen(scan);
+            if (visible(scan, scan->at, stop, 0) < 0) return -1;
+        }
         scan->at = stop;
         if (p != NULL && markup(scan) < 0) return -1;
     }
@@ -605,15 +1202,40 @@ PyDoc_STRVAR(scan_doc,
              "What they say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
              "of others, (None, title). `names` are those of character references.");
 
+/* A buffer for text that was used before: fresh memory of that size costs more than filling it.
+   Whoever takes it leaves none behind, so that nobody else writes to it at the same time. */
+static Buffer spare;
+#define SPARE_MAX (1 << 20)
+
+static void take_spare(Buffer *buffer) {
+    *buffer = spare;
+    buffer->size = 0;
+    spare = (Buffer){0};
+}
+
+static void give_back(Buffer *buffer) {
+    if (spare.data == NULL && buffer->room <= SPARE_MAX)
+        spare = *buffer;
+    else
+        PyMem_Free(buffer->data);
+}
+
 static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer page;
-    Scan scan = {0};
-    if (!PyArg_ParseTuple(args, "y*O!nn:scan", &page, &PyDict_Type, &scan.names, &scan.items_left,
+    PyObject *names;
+    Open stack[DEPTH_MAX + 2]; /* barriers may be two more */
+    Scan scan = {.stack = stack, .walk = WALK_MAX};
+    if (!PyArg_ParseTuple(args, "y*O!nn:scan", &page, &PyDict_Type, &names, &scan.items_left,
                           &scan.wanted))
         return NULL;
+    if (read_references(names) < 0) {
+        PyBuffer_Release(&page);
+        return NULL;
+    }
+    push_barrier(&scan);
+    take_spare(&scan.text);
     scan.at = page.buf;
     scan.end = scan.at + page.len;
-    scan.references = REFERENCES_MAX;
     PyObject *result = NULL;
     scan.items = PyList_New(0);
     if (scan.items != NULL && page.len > 0 && run(&scan) == 0) {
@@ -623,21 +1245,112 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
         result = Py_BuildValue("(sOn)", "", scan.items, scan.dropped);
     }
     Py_XDECREF(scan.items);
-    PyMem_Free(scan.text.data);
+    give_back(&scan.text);
     PyMem_Free(scan.value.data);
     PyBuffer_Release(&page);
     return result;
 }
 
-static void fill_tables(void) {
-    memset(table, 0, sizeof table);
-    for (int i = 0; i < ELEMENTS; i++) {
-        struct element **slot = &table[hash_name(elements[i].name, elements[i].size)];
-        elements[i].next = *slot;
-        *slot = &elements[i];
+/* The element of a name, which is added if it is new. */
+static struct element *element_of(const char *name, Py_ssize_t size, unsigned start) {
+    struct element **slot = &table[hash_name(name, size)];
+    for (struct element *e = *slot; e != NULL; e = e->next)
+        if (e->size == size && memcmp(e->name, name, (size_t)size) == 0) return e;
+    if (element_count == ELEMENTS_MAX || size > NAME_SIZE)
+        Py_FatalError("lycosa._scan: the table of elements is too small");
+    struct element *added = &elements[element_count++];
+    memcpy(added->name, name, (size_t)size);
+    added->size = size;
+    added->flags = start;
+    added->next = *slot;
+    return *slot = added;
+}
+
+/* Adds flags to some elements; those that were not known yet begin with `start`. */
+static void mark(const char *names, unsigned flags, unsigned start) {
+    while (*names) {
+        size_t size = strcspn(names, " ");
+        element_of(names, (Py_ssize_t)size, start)->flags |= flags;
+        names += size + strspn(names + size, " ");
     }
-    template = find_element("template", "template" + 8);
-    svg = find_element("svg", "svg" + 3);
+}
+
+static const struct element *by_name(const char *name) {
+    return element_of(name, (Py_ssize_t)strlen(name), BLOCK);
+}
+
+static void fill_elements(void) {
+    mark("a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label "
+         "mark nobr q s samp small span strike strong sub sup time tt u var wbr picture "
+         "source link meta base",
+         0, 0);
+    mark("svg select object audio video canvas datalist template", HIDES, 0);
+    mark("script style textarea title iframe noframes noembed xmp noscript plaintext", RAW | ODD, 0);
+    mark("a", ANCHOR | ODD, BLOCK);
+    mark("area frame link meta base html iframe", NOTED, BLOCK);
+    mark("area base basefont bgsound br col embed frame hr img image input keygen link "
+         "meta param source track wbr html head body",
+         VOID, BLOCK);
+    mark("address applet area article aside base basefont bgsound blockquote body br "
+         "button caption center col colgroup dd details dir div dl dt embed fieldset "
+         "figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header "
+         "hgroup hr html iframe img input keygen li link listing main marquee menu meta "
+         "nav noembed noframes noscript object ol p param plaintext pre script search "
+         "section select source style summary table tbody td template textarea tfoot th "
+         "thead title tr track ul wbr xmp",
+         SPECIAL, BLOCK);
+    mark("table template", TABLE_SCOPE, BLOCK);
+    mark("applet caption html table td th marquee object select template", SCOPE, BLOCK);
+    mark("address article aside blockquote center details dialog dir div dl fieldset "
+         "figcaption figure footer header hgroup main menu nav ol p search section summary "
+         "ul pre listing form h1 h2 h3 h4 h5 h6 li dd dt plaintext xmp table hr",
+         CLOSES_P, BLOCK);
+    mark("a b big code em font i nobr s small strike strong tt u", FORMAT, BLOCK);
+    mark("b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 "
+         "head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike "
+         "sub sup table tt u ul var",
+         BREAKOUT, BLOCK);
+    mark("address article aside blockquote button center details dialog dir div dl "
+         "fieldset figcaption figure footer header hgroup listing main menu nav ol pre "
+         "search section summary ul applet marquee object dd dt",
+         IN_SCOPE, BLOCK);
+    mark("caption col colgroup tbody tfoot thead tr td th", PART | ODD, BLOCK);
+    mark("h1 h2 h3 h4 h5 h6", ODD, BLOCK);
+    mark("li dd dt button nobr form svg math select table frameset frame option optgroup "
+         "rb rt rtc rp input textarea",
+         ODD, BLOCK);
+    mark("h1 h2 h3 h4 h5 h6", HEADING, BLOCK);
+    mark("dd dt", DEFINITION, BLOCK);
+    mark("li dd dt", ITEM, BLOCK);
+    mark("ol ul", LIST, BLOCK);
+    mark("button", BUTTON, BLOCK);
+    mark("address div p", BEFORE_ITEM, BLOCK);
+    mark("tbody tfoot thead table", ROW_PLACE, BLOCK);
+    mark("tr tbody tfoot thead table", CELL_PLACE, BLOCK);
+    mark("table", TABLE, BLOCK);
+    mark("input keygen textarea", ENDS_SELECT, BLOCK);
+    mark("foreignobject desc title", POINT_SVG, BLOCK);
+    mark("mi mo mn ms mtext", POINT_MATH, BLOCK);
+    mark("applet caption marquee object td template th", MARKER, BLOCK);
+    a_ = by_name("a"), p_ = by_name("p"), li_ = by_name("li"), nobr_ = by_name("nobr");
+    button_ = by_name("button"), form_ = by_name("form"), svg_ = by_name("svg");
+    math_ = by_name("math"), table_ = by_name("table"), tbody_ = by_name("tbody");
+    tr_ = by_name("tr"), td_ = by_name("td"), th_ = by_name("th"), caption_ = by_name("caption");
+    col_ = by_name("col"), select_ = by_name("select"), frameset_ = by_name("frameset");
+    frame_ = by_name("frame"), noframes_ = by_name("noframes"), template_ = by_name("template");
+    script_ = by_name("script"), title_ = by_name("title"), noscript_ = by_name("noscript");
+    plaintext_ = by_name("plaintext"), option_ = by_name("option"), optgroup_ = by_name("optgroup");
+    rb_ = by_name("rb"), rt_ = by_name("rt"), rp_ = by_name("rp"), rtc_ = by_name("rtc");
+    br_ = by_name("br"), font_ = by_name("font"), annotation_ = by_name("annotation-xml");
+    mglyph_ = by_name("mglyph"), malignmark_ = by_name("malignmark");
+    for (int i = 0; i < element_count; i++)
+        if (!(elements[i].flags & (CLOSES_P | RAW | PART | VOID))) elements[i].flags |= REOPENS;
+    const char *stay[] = {"rb", "rt", "rtc", "rp", "template", "frameset"};
+    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++)
+        element_of(stay[i], (Py_ssize_t)strlen(stay[i]), BLOCK)->flags &= ~(unsigned)REOPENS;
+}
+
+static void fill_classes(void) {
     for (const char *c = " \t\n\r\f"; *c; c++)
         class_of[(unsigned char)*c] |= SPACE | NAME_END | TEXT_STOP;
     class_of['/'] |= NAME_END;
@@ -662,6 +1375,9 @@ static struct PyModuleDef module = {
 };
 
 PyMODINIT_FUNC PyInit__scan(void) {
-    fill_tables();
+    if (element_count == 0) {
+        fill_elements();
+        fill_classes();
+    }
     return PyModule_Create(&module);
 }

@@ -51,6 +51,7 @@ TYPE_CHARS = 100
 GZIP_MAGIC = b"\x1f\x8b"
 SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
+MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes long ones
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
@@ -266,9 +267,15 @@ class Harvest:
         stats: Stats,
     ) -> None:
         """The links of a page."""
+        most = MADE_CHARS // len(base)
+        if len(hrefs) > most:
+            _count(stats.drops, "links-per-page", len(hrefs) - most)
+            hrefs = hrefs[:most]
         if not self._full(held):
             hrefs = self._plain_links(held, hrefs, base, depth, batch)
         self._take_links(held, self._resolver.resolve(hrefs, base), depth, batch, stats)
+        if self._resolver.dropped:
+            _count(stats.drops, "links-per-page", self._resolver.dropped)
 
     def _take_links(
         self, held: Held, links: Iterable[Link], depth: int, batch: Batch, stats: Stats

@@ -1,152 +1,54 @@
 """Turns the body of a page into links, text and what its author asks of crawlers. Pure.
 
-Owns which elements are links, which text a reader would see, and the bounds on the work one
-page may cause. HTML is read in one pass by the compiled `_scan`. Where that could not be built it
-goes to lexbor in pieces that `htmlguard` cuts, and a page that is not safe goes on as a flat run
-of tags: nine times the cost. Links come out raw: resolving them and judging them is for `urls`
-and `scope`. Knows no network and no store.
+Owns which tags are links and what they say, and the bounds on the work one page may cause. HTML is
+read in one pass by the compiled `_scan`; where that could not be built, by its twin in Python,
+`htmlscan`, which finds the same at many times the cost and therefore looks at less of a page that
+is made to be slow. Links come out raw: resolving them and judging them is for `urls` and `scope`.
+Knows no network and no store.
 """
 
 from __future__ import annotations
 
-import html
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html.entities import html5
-from operator import attrgetter
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-from lycosa import charset, htmlguard, media
+from lycosa import charset, htmlscan, media
 
 Scan = Callable[[bytes, dict[str, str], int, int], tuple[str, list[Any], int]]
 scan: Scan | None
 try:
     from lycosa._scan import scan
-except ImportError:
+except ImportError:  # there was no C compiler when lycosa was installed
     scan = None
 
 PARSE_BYTES = 2 * 1024 * 1024  # of a page; links and text beyond are not looked at
-CHEAP_TAGS = 8_000  # read without a tree, after the rest turned out to be made to be slow
-DEPTH_OF_A_TAG = 230  # elements around a tag that cost as much as the tag itself
-LINK_WORK = 2  # what a new link costs, in tags
-# Work on one page, in '<' of an ordinary one, about 0.5 us each; what comes after is not looked at.
-# The benchmark's pages would have 48,000 in 2 MiB.
-PARSE_WORK = 48_000
 PARSE_TEXT_BYTES = 1024 * 1024  # of a page that is not HTML
 MAX_LINKS = 4_000  # about 10 us each if they need the full URL parser
 MAX_NOTES = 3 * MAX_LINKS  # links and other tags that say something: many are there twice
 MAX_TEXT = 1_000_000  # characters
 MAX_TITLE = 1_000  # characters
-MAX_REFERENCES = 10_000  # '&' looked at where there is no tree: each costs a microsecond
+MAX_LINK_CHARS = 1 << 18  # of all links of a page; of 1,330 real pages none had a third of it
+MAX_WISHES = 1 << 16  # characters of <meta name=robots> looked at
 MAX_HREF = 8_192  # characters; far above the longest URL that is ever crawled
 
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
-_WITHOUT_EVENTS = 1  # lexbor need not mirror <option> into <selectedcontent>
-_REACT = b"<!-- -->"
-_BREAK = "\x1e"  # between blocks, until the whitespace is folded
-_SPACES = ("\n", "\t", "\r", "\f", "\xa0")
-
-# Elements that do not break a line. All others do: an unknown element that breaks a word is
-# rarer than one that holds a block.
-INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "nobr",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-        "picture",
-        "source",
-    ]
-)
-# Elements whose text no reader sees, or (select, noscript) nobody reads.
-HIDDEN = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "select",
-        "textarea",
-        "title",
-        "iframe",
-        "noframes",
-        "noembed",
-        "xmp",
-        "object",
-        "audio",
-        "video",
-        "canvas",
-        "datalist",
-    ]
-)
 LINKS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
 
 _UNCRAWLABLE = ("javascript:", "mailto:", "tel:", "data:", "about:", "blob:", "sms:")
 _UNCRAWLABLE_LETTERS = frozenset("jmtdabsJMTDABS")  # with which these begin: most links do not
-_REOPEN = {
-    "template": b"<template>",
-    "svg": b"<svg>",
-    "select": b"<select>",
-    "table": b"<table><tr><td>",
-}
+# A number, perhaps a separator, perhaps "url=", perhaps a quote, and the URL (WHATWG, "shared
+# declarative refresh steps"). A number alone reloads the page.
+_REFRESH = re.compile(
+    r"[ \t\n\f\r]*+(?:[0-9]++|(?=\.))[0-9.]*+(?:[ \t\n\f\r]++[;,]?+|[;,])[ \t\n\f\r]*+"
+    r"(?:url[ \t\n\f\r]*+=[ \t\n\f\r]*+)?+([\"']?+)(.++)",
+    re.IGNORECASE | re.ASCII | re.DOTALL,
+).match
 
-Attributes = dict[str, str] | dict[str, str | None]
-
-# What to do with an element, by lexbor's number for its name: known only by asking.
-_PLAIN, _ANCHOR, _HIDE, _READ, _READ_HIDE = range(5)
-_READ_NAMES = ("area", "frame", "link", "meta", "base", "html")
-_READ_HIDE_NAMES = ("iframe", "title")
-_READ_TAGS = frozenset(("a", "iframe", *_READ_NAMES))
-
-
-def _numbers() -> tuple[dict[int, int], dict[int, str]]:
-    """Per number of an element: what to do with it, and its name."""
-    maker = LexborHTMLParser("")
-    todo = dict.fromkeys(INLINE, _PLAIN) | dict.fromkeys(HIDDEN, _HIDE) | {"a": _ANCHOR}
-    todo |= dict.fromkeys(_READ_NAMES, _READ) | dict.fromkeys(_READ_HIDE_NAMES, _READ_HIDE)
-    numbers = {name: maker.create_node(name).tag_id for name in todo}
-    names = {number: name for name, number in numbers.items()}
-    return {numbers[name]: what for name, what in todo.items()}, names
-
-
-_TODO, _NAMES = _numbers()
-_number = attrgetter("tag_id")
-_what = _TODO.get
+Attributes = dict[str, str]
 
 
 @dataclass(slots=True)
@@ -162,7 +64,6 @@ class Parsed:
     noindex: bool = False
     nofollow: bool = False
     charset: str = ""
-    cheap: bool = False  # without a tree: the page would have cost too much
     links_dropped: int = 0  # beyond max_links
 
 
@@ -204,48 +105,36 @@ def parse_html(
 ) -> Parsed:
     """Links, text and wishes of an HTML page, in bounded time whatever its author intended."""
     page, name = charset.to_utf8(body[:PARSE_BYTES], content_type)
-    if scan is not None:
-        reader = _Reader(obey_nofollow, max_links, max_text)
-        reader.notes(*scan(page, html5, MAX_NOTES, 4 * max_text))
-        return reader.result(name)
-    # React puts empty comments between texts that belong together, and many of them: to look
-    # for one in the whole of every page would cost more than it gains.
-    middle = len(page) // 2
-    if page.find(_REACT, middle - 8_192 if middle > 8_192 else 0, middle + 8_192) >= 0:
-        page = page.replace(_REACT, b"")
-    reader = _Reader(obey_nofollow, max_links, max_text)
-    reader.read(page)
-    return reader.result(name)
+    reader = _Reader(obey_nofollow, max_links)
+    text, items, dropped = (scan or htmlscan.scan)(page, html5, MAX_NOTES, 4 * max_text)
+    reader.notes(items)
+    found = reader.found
+    found.charset = name
+    found.text = text[:max_text]
+    found.links = [] if obey_nofollow and found.nofollow else list(reader.links)
+    found.links_dropped += dropped
+    return found
 
 
 def compiled() -> bool:
-    """Whether pages are read in one pass."""
+    """Whether pages are read by the compiled module."""
     return scan is not None
 
 
 class _Reader:
     """Collects what one page holds, piece by piece."""
 
-    __slots__ = ("found", "links", "max_links", "max_text", "obey", "references", "room", "texts")
+    __slots__ = ("found", "links", "max_links", "obey", "room", "wishes")
 
-    def __init__(self, obey_nofollow: bool, max_links: int, max_text: int) -> None:
+    def __init__(self, obey_nofollow: bool, max_links: int) -> None:
         self.obey = obey_nofollow
         self.max_links = max_links
-        self.max_text = max_text
-        self.room = max_text  # characters of text still wanted
-        self.references = MAX_REFERENCES  # still to be looked at
+        self.room = MAX_LINK_CHARS  # for links
+        self.wishes = MAX_WISHES  # characters still to be looked at
         self.found = Parsed()
         self.links: dict[str, None] = {}
-        self.texts: list[str] = []
 
-    def result(self, charset_name: str) -> Parsed:
-        found = self.found
-        found.charset = charset_name
-        found.text = "\n".join(self.texts)[: self.max_text]
-        found.links = [] if self.obey and found.nofollow else list(self.links)
-        return found
-
-    def notes(self, text: str, items: list[Any], dropped: int) -> None:
+    def notes(self, items: list[Any]) -> None:
         """Takes what one pass found: hrefs, (href, rel), (name, attributes), (None, title)."""
         for item in items:
             if type(item) is str:
@@ -256,107 +145,8 @@ class _Reader:
                 self.link(*item)
             else:
                 self.element(*item)
-        self.texts.append(text)
-        self.found.links_dropped += dropped
 
-    def read(self, page: bytes) -> None:
-        """Goes through the page in pieces, as trees while that is safe."""
-        at = 0
-        room = PARSE_WORK
-        around = b""  # start tags of what the piece before left open
-        while at < len(page) and room > 0:
-            end, tags = htmlguard.piece_end(page, at)
-            piece = page[at:end]
-            raw: str | None
-            if htmlguard.fits(piece):
-                raw, work = self.tree(at, piece, tags, around)
-            else:
-                self.scan(piece, room)
-                raw, work = htmlguard.open_raw(piece), tags
-            if raw is None:
-                self.found.cheap = True
-                self.scan(page[at:], min(room, CHEAP_TAGS))
-                return
-            room -= work
-            around = b""
-            if raw in htmlguard.RAW_NAMES:
-                end = htmlguard.raw_end(page, raw, end)
-            elif raw:
-                around = _REOPEN[raw]
-            at = end
-
-    def tree(self, start: int, piece: bytes, tags: int, around: bytes) -> tuple[str | None, int]:
-        """Reads a piece as a tree. What it leaves open, None if it is made to be slow; its work."""
-        if around:
-            piece = around + piece
-        tree = LexborHTMLParser(piece, options=_WITHOUT_EVENTS)
-        nodes = tree.tags("*")
-        attributes = htmlguard.attribute_work(start, piece, nodes)
-        if attributes is None or htmlguard.grown(tags, len(nodes)):
-            return None, 0
-        names = _open_names(tree)
-        left_open = _left_open(names, piece)
-        before = len(self.links) + self.found.links_dropped
-        self.take(tree, nodes)
-        links = len(self.links) + self.found.links_dropped - before
-        elements = max(tags, len(nodes))
-        work = elements + elements * len(names) // DEPTH_OF_A_TAG + LINK_WORK * links
-        return left_open, work + attributes
-
-    def take(self, tree: LexborHTMLParser, nodes: list[LexborNode]) -> None:
-        """Reads a tree, and takes it apart until only blocks and their text are left."""
-        hidden = []
-        for node, todo in zip(nodes, map(_what, map(_number, nodes)), strict=True):
-            if todo is None:
-                continue
-            if todo == _PLAIN:
-                node.unwrap(True)
-            elif todo == _ANCHOR:
-                attributes = node.attributes
-                if href := attributes.get("href"):
-                    self.link(href, attributes.get("rel"))
-                node.unwrap(True)
-            elif todo == _HIDE:
-                hidden.append(node)
-            else:
-                self.element(_NAMES[node.tag_id], node.attributes, node)
-                if todo == _READ_HIDE:
-                    hidden.append(node)
-        if self.room > 0 and (root := tree.root) is not None:
-            for node in hidden:
-                node.decompose()
-            root.merge_text_nodes()
-            self.text(root.text(separator=_BREAK, strip=True, skip_empty=True))
-
-    def scan(self, piece: bytes, limit: int) -> None:
-        """Reads a run of tags without a tree."""
-        out: list[str] = []
-        text = piece.decode("utf-8", "replace")
-        for before, name, closing, attributes in htmlguard.tokens(text, limit):
-            if closing and name == "title":
-                self.title(self.unescape(before))
-                continue
-            out.append(before)
-            if name not in INLINE:
-                out.append(_BREAK)
-            if not closing and name in _READ_TAGS:
-                values = htmlguard.attributes(attributes)
-                self.element(name, {key: self.unescape(value) for key, value in values.items()})
-        self.text(_BREAK.join(map(str.strip, self.unescape("".join(out)).split(_BREAK))))
-
-    def unescape(self, text: str) -> str:
-        """Character references replaced, as many of them as the page has left."""
-        count = text.count("&")
-        if not count:
-            return text
-        rest = ""
-        if count > self.references:
-            rest = text.split("&", self.references)[-1]
-            text = text[: len(text) - len(rest)]
-        self.references -= min(count, self.references)
-        return _unescape(text) + rest
-
-    def element(self, name: str, attributes: Attributes, node: LexborNode | None = None) -> None:
+    def element(self, name: str, attributes: Attributes) -> None:
         """Anything that says something beside its text."""
         if name in LINKS:
             self.link(attributes.get(LINKS[name]), attributes.get("rel"))
@@ -368,18 +158,17 @@ class _Reader:
             self.found.base = self.found.base or _stripped(attributes.get("href"))
         elif name == "html":
             self.lang(attributes.get("lang") or attributes.get("xml:lang"))
-        elif node is not None:
-            self.title(node.text())
 
     def link(self, href: str | None, rel: str | None = None) -> None:
         if not href or (href := href.strip()) in self.links or not _crawlable(href):
             return
         if rel and self.obey and "nofollow" in rel.lower().split():
             return
-        if len(self.links) >= self.max_links:
+        if len(self.links) >= self.max_links or len(href) > self.room:
             self.found.links_dropped += 1
         else:
             self.links[href] = None
+            self.room -= len(href)
 
     def relation(self, attributes: Attributes) -> None:
         """<link>: other pages, but neither styles nor feeds."""
@@ -399,11 +188,16 @@ class _Reader:
         name = (attributes.get("name") or "").strip().lower()
         content = attributes.get("content") or ""
         if name in ("robots", "lycosa"):
-            wishes = content.lower().replace(",", " ").split()
+            wishes = content[: self.wishes].lower().replace(",", " ").split()
+            self.wishes -= min(len(content), self.wishes)
             self.found.noindex |= "noindex" in wishes or "none" in wishes
             self.found.nofollow |= "nofollow" in wishes or "none" in wishes
-        elif (attributes.get("http-equiv") or "").strip().lower() == "content-language":
+            return
+        pragma = (attributes.get("http-equiv") or "").strip().lower()
+        if pragma == "content-language":
             self.lang(content.partition(",")[0])
+        elif pragma == "refresh":
+            self.link(refresh_target(content))
 
     def lang(self, value: str | None) -> None:
         self.found.lang = self.found.lang or (value or "").strip().lower()[:35]
@@ -412,53 +206,14 @@ class _Reader:
         if not self.found.title:
             self.found.title = " ".join(text[: 4 * MAX_TITLE].split())[:MAX_TITLE].rstrip()
 
-    def text(self, raw: str) -> None:
-        """Adds text whose blocks are stripped and separated by _BREAK."""
-        folded = fold(raw)
-        if folded and self.room > 0:
-            self.texts.append(folded)
-            self.room -= len(folded) + 1
 
-
-def fold(text: str) -> str:
-    """One line per (stripped) block, single spaces within.
-
-    Replacing beats splitting threefold, and `rfind` takes half the time of `in` for two spaces.
-    """
-    for space in _SPACES:
-        if space in text:
-            text = text.replace(space, " ")
-    while text.rfind("  ") >= 0:
-        text = text.replace("  ", " ")
-    text = text.replace(_BREAK, "\n")
-    if text.rfind("\n\n") >= 0:  # blocks of nothing but unusual spaces
-        text = "\n".join(filter(None, text.split("\n")))
-    return text.strip("\n")
-
-
-def _open_names(tree: LexborHTMLParser) -> list[str]:
-    """The elements that the end of a piece may be in, the outermost first."""
-    names: list[str] = []
-    body = tree.body
-    node = body if body is not None and body.first_child is not None else tree.head
-    while node is not None:
-        names.append(node.tag or "")
-        node = node.last_child
-    return names
-
-
-def _left_open(names: list[str], piece: bytes) -> str:
-    """The element that the next piece goes on in, if it matters, or ''."""
-    inner = names[-2] if len(names) > 1 and names[-1] == "-text" else names[-1] if names else ""
-    if inner == "-comment" and htmlguard.still_open(piece, htmlguard.COMMENT):
-        return htmlguard.COMMENT
-    if inner in htmlguard.RAW and htmlguard.still_open(piece, inner):
-        return inner
-    for name in ("template", "svg", "select"):
-        if name in names and htmlguard.still_open(piece, name):
-            return name
-    # A table too many does no harm, and one too few runs the cells of a row together.
-    return "table" if "table" in names else ""
+def refresh_target(content: str) -> str:
+    """Where <meta http-equiv=refresh> leads, '' if it only reloads the page or means nothing."""
+    found = _REFRESH(content)
+    if found is None:
+        return ""
+    quote, target = found.groups()
+    return target.partition(quote)[0] if quote else target
 
 
 def _crawlable(href: str) -> bool:
@@ -469,10 +224,3 @@ def _crawlable(href: str) -> bool:
 
 def _stripped(value: str | None) -> str:
     return (value or "").strip()
-
-
-def _unescape(text: str) -> str:
-    try:
-        return html.unescape(text)
-    except ValueError:  # a number of thousands of digits
-        return text

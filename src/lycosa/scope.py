@@ -83,6 +83,8 @@ class Scope:
             if _kind(entry) == "pattern":
                 host = _before_path(entry)
                 self._patterns.setdefault("" if "*" in host else host, []).append(_Glob(entry))
+        names = self._hosts | self._suffixes
+        self._dots = max((name.count(".") for name in names), default=0)  # in the longest of them
         self._known_hosts: dict[str, bool] = {}
 
     def excluding(self, lines: Iterable[str]) -> Scope:
@@ -184,6 +186,8 @@ class Scope:
         name = host.rstrip(".")
         if name in self._hosts:
             return True
+        if name.count(".") > self._dots:  # all that matters is at its end
+            name = "." + ".".join(name.rsplit(".", self._dots + 1)[1:])
         dot = name.find(".")
         while dot >= 0:
             name = name[dot + 1 :]

@@ -27,6 +27,10 @@ from lycosa.records import Url
 MAX_URL = 2000  # characters of a canonical URL
 # Raw input beyond this is not even parsed: no sane spelling of a good URL is four times its size.
 MAX_RAW = 4 * MAX_URL
+# What the parser may cost one page: real ones have a few hundred links for it. One costs 10 us, and
+# as much again for so many characters of it and of the base.
+_PARSED = 2_000
+_COST = 1_600
 # Hosts whose domain is remembered: about 300 bytes each.
 _HOSTS_REMEMBERED = 1 << 16
 
@@ -163,6 +167,8 @@ def _read_suffixes() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
 
 # Read by ourselves because seeds need a million look-ups: 0.5 us each, the package's own takes 4.
 _SUFFIXES, _WILD_PARENTS, _EXCEPTIONS = _read_suffixes()
+# Labels of the longest registrable domain: those before it need not be looked at.
+_MOST_LABELS = max(suffix.count(".") for suffix in _SUFFIXES) + 3
 
 
 def registrable(name: str) -> str:
@@ -170,6 +176,8 @@ def registrable(name: str) -> str:
 
     For DNS names without a last dot; `domain_of` takes any host, and remembers.
     """
+    if name.count(".") >= _MOST_LABELS:
+        name = ".".join(name.rsplit(".", _MOST_LABELS)[1:])
     longer, rest = name, name
     while rest not in _SUFFIXES:
         dot = rest.find(".")
@@ -209,7 +217,7 @@ def fingerprint(url: str) -> int:
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
 def place_of_origin(origin: str) -> tuple[int, str]:
     """Where an origin belongs: domain id and domain."""
-    return _place(split(origin + "/").host)
+    return _place(host_of(origin + "/"))
 
 
 def link(url: Url) -> Link:
@@ -239,9 +247,12 @@ class LinkResolver:
         self._young: dict[str, Memo] = {}
         self._old: dict[str, Memo] = {}
         self._count = 0  # hrefs in the young generation, and one for each memo
+        self._work = 0  # of the parser, still to be spent on a page
+        self.dropped = 0  # hrefs of the last page that there was no time for
 
     def resolve(self, hrefs: list[str], base: str) -> list[Link]:
         """The distinct good links of a page, in order; `base` is canonical."""
+        self._work, self.dropped = _PARSED * _COST, 0
         if self._count > self._half:
             self._old, self._young, self._count = self._young, {}, 0
         origin, directory = bases(base)
@@ -261,12 +272,40 @@ class LinkResolver:
                     elif href[:4] != "http":
                         found = _join(href, directory, _plain_relative, place, relative)
                     if found is None:
-                        found = _find(href, base, origin, directory, rooted, relative)
+                        found = self._find(href, base, origin, directory, rooted, relative)
             if found and found[1] not in seen:
                 seen.add(found[1])
                 links.append(found)
         self._count += len(rooted) + len(relative) - before
         return links
+
+    def _find(
+        self, href: str, base: str, origin: str, directory: str, rooted: Memo, relative: Memo
+    ) -> Found:
+        """Resolves an href that no memo holds, and keeps it under what it depends on."""
+        if href.startswith(_SKIPPED):
+            return ()
+        fragment = href.find("#")
+        text = href if fragment < 0 else href[:fragment]
+        memo: Memo | None = None
+        if href.startswith(("/", "http://", "https://")):
+            memo = rooted
+            url = _join_rooted(text, origin)
+        else:
+            url = Url(directory + text) if _plain_relative(text) and _no_dots(text) else None
+            # With a colon it may be a scheme without slashes, which follows the whole base.
+            if url or (href[:1] > " " and href[0] != "?" and ":" not in href):
+                memo = relative
+        if url is None or len(url) > MAX_URL:
+            self._work -= _COST + len(base) + (len(href) if href.isascii() else 8 * len(href))
+            if self._work < 0:
+                self.dropped += 1
+                return ()
+            url = canonical(href, base)
+        found = link(url) if url else ()
+        if memo is not None and len(href) <= MAX_URL:
+            memo[href] = found
+        return found
 
     def _memo(self, key: str) -> Memo:
         memo = self._young.get(key)
@@ -296,29 +335,6 @@ def _join(href: str, before: str, plain: Plain, place: tuple[int, str], memo: Me
     hashed = xxh3_64_intdigest(key.encode())
     found = place[0], hashed if hashed < _SIGN else hashed - _WRAP, url, place[1]
     memo[href] = found
-    return found
-
-
-def _find(href: str, base: str, origin: str, directory: str, rooted: Memo, relative: Memo) -> Found:
-    """Resolves an href that no memo holds, and keeps it under what it depends on."""
-    if href.startswith(_SKIPPED):
-        return ()
-    fragment = href.find("#")
-    text = href if fragment < 0 else href[:fragment]
-    memo: Memo | None = None
-    if href.startswith(("/", "http://", "https://")):
-        memo = rooted
-        url = _join_rooted(text, origin)
-    else:
-        url = Url(directory + text) if _plain_relative(text) and _no_dots(text) else None
-        # With a colon it may be a scheme without slashes, which follows the whole base.
-        if url or (href[:1] > " " and href[0] != "?" and ":" not in href):
-            memo = relative
-    if url is None or len(url) > MAX_URL:
-        url = canonical(href, base)
-    found = link(url) if url else ()
-    if memo is not None and len(href) <= MAX_URL:
-        memo[href] = found
     return found
 
 

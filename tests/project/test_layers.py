@@ -13,8 +13,9 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 LAYERS = {
     "words": "__init__ errors records clock called terminal",
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
-    " scheduler parse sitemaps decode dedup metrics charset encoding media htmlguard _links _scan"
-    " visit ports errands robots_reply turns backlog sharing files firstvisits",
+    " scheduler parse sitemaps decode dedup metrics charset encoding media elements htmlscan"
+    " htmlstack references _links _scan visit ports errands robots_reply"
+    " turns backlog sharing files firstvisits",
     "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
     " log view sandbox ownfiles",
     "engine": "datadir dbfile original mark patience opening seeding harvest core exchange diary"

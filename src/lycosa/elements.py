@@ -1,0 +1,126 @@
+"""What lycosa knows of the elements of HTML: which hide text, break lines, close others.
+
+Owns one number per element, whose bits are the rules of the standard's tree construction as far as
+they decide what is seen. `htmlstack` and `htmlscan` work by it; `_scan.c` has the same list.
+"""
+
+from __future__ import annotations
+
+# What an element is.
+BLOCK = 1 << 0  # breaks a line, as every element does that is not known
+HIDES = 1 << 1  # its text is not seen; nor does it break a line
+RAW = 1 << 2  # the same, and what looks like a tag in it is none
+VOID = 1 << 3  # never open
+ANCHOR = 1 << 4
+NOTED = 1 << 5  # says something by its attributes
+SPECIAL = 1 << 6  # end tags of elements around it do not reach through it
+SCOPE = 1 << 7  # nor do those of blocks
+CLOSES_P = 1 << 8  # its start tag ends a paragraph
+FORMAT = 1 << 9  # a formatting element, which end tags take out of the middle
+BREAKOUT = 1 << 10  # its start tag ends a drawing or a formula
+IN_SCOPE = 1 << 11  # its end tag reaches through everything but SCOPE
+PART = 1 << 12  # of a table
+ODD = 1 << 13  # its start tag has rules of its own
+TABLE_SCOPE = 1 << 14  # end tags of a table's parts do not reach through it
+BARRIER = 1 << 15  # no end tag does
+PLAIN = 1 << 16  # its start tag opens it and does no more, but perhaps ends a paragraph
+COUNTED = 1 << 17  # closing it takes a closer look
+REOPENS = 1 << 18  # formatting elements that were closed with a block go on before it
+MARKER = 1 << 19  # they do not go on in it
+
+HTML, SVG, MATH = range(3)
+OUT, IN_TABLE, CELL, SELECT, FRAMES = range(5)  # which insertion mode, roughly
+
+
+def _flags() -> dict[str, int]:
+    """Flags of every element that is known. Unknown ones are blocks."""
+    flags: dict[str, int] = {}
+
+    def mark(names: str, bits: int, start: int = BLOCK) -> None:
+        for name in names.split():
+            flags[name] = flags.get(name, start) | bits
+
+    mark(
+        "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr"
+        " q s samp small span strike strong sub sup time tt u var wbr picture source link meta"
+        " base",
+        0,
+        start=0,
+    )
+    mark("svg select object audio video canvas datalist template", HIDES, start=0)
+    mark(
+        "script style textarea title iframe noframes noembed xmp noscript plaintext",
+        RAW | ODD,
+        start=0,
+    )
+    mark("a", ANCHOR | ODD)
+    mark("area frame link meta base html iframe", NOTED)
+    mark(
+        "area base basefont bgsound br col embed frame hr img image input keygen link meta param"
+        " source track wbr html head body",
+        VOID,
+    )
+    mark(
+        "address applet area article aside base basefont bgsound blockquote body br button caption"
+        " center col colgroup dd details dir div dl dt embed fieldset figcaption figure footer form"
+        " frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input keygen li"
+        " link listing main marquee menu meta nav noembed noframes noscript object ol p param"
+        " plaintext pre script search section select source style summary table tbody td template"
+        " textarea tfoot th thead title tr track ul wbr xmp",
+        SPECIAL,
+    )
+    mark("table template", TABLE_SCOPE)
+    mark("applet caption html table td th marquee object select template", SCOPE)
+    mark(
+        "address article aside blockquote center details dialog dir div dl fieldset figcaption"
+        " figure footer header hgroup main menu nav ol p search section summary ul pre listing"
+        " form h1 h2 h3 h4 h5 h6 li dd dt plaintext xmp table hr",
+        CLOSES_P,
+    )
+    mark("a b big code em font i nobr s small strike strong tt u", FORMAT)
+    mark(
+        "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i"
+        " img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt"
+        " u ul var",
+        BREAKOUT,
+    )
+    mark(
+        "address article aside blockquote button center details dialog dir div dl fieldset"
+        " figcaption figure footer header hgroup listing main menu nav ol pre search section"
+        " summary ul applet marquee object dd dt",
+        IN_SCOPE,
+    )
+    mark("caption col colgroup tbody tfoot thead tr td th", PART | ODD)
+    mark("h1 h2 h3 h4 h5 h6", ODD)
+    mark(
+        "li dd dt button nobr form svg math select table frameset frame option optgroup rb rt rtc"
+        " rp input textarea",
+        ODD,
+    )
+    return flags
+
+
+FLAGS = _flags()
+_STAYS = ("rb", "rt", "rtc", "rp", "template", "frameset")
+for _name in ("applet", "caption", "marquee", "object", "td", "template", "th"):
+    FLAGS[_name] |= MARKER
+for _name, _bits in FLAGS.items():
+    if not _bits & (ODD | NOTED | VOID | HIDES):
+        FLAGS[_name] |= PLAIN
+    if _bits & (HIDES | MARKER) or _name in ("p", "a", "form", "frameset"):
+        FLAGS[_name] |= COUNTED
+    if not _bits & (CLOSES_P | RAW | PART | VOID) and _name not in _STAYS:
+        FLAGS[_name] |= REOPENS
+
+UNKNOWN = BLOCK | REOPENS
+
+# An open element: name, flags, name space, what HTML may begin in it (0 nothing, 1 but for two
+# elements of formulas, 2 everything), mode, and how much text and how many items there were before
+# it if it hides them, or -1.
+Open = tuple[str, int, int, int, int, int, int]
+# Those of elements that take no thought, by mode and name.
+OPENED: list[dict[str, Open]] = [
+    {name: (name, flags, HTML, 0, mode, -1, -1) for name, flags in FLAGS.items() if flags & PLAIN}
+    for mode in (OUT, IN_TABLE, CELL)
+]
+ROOT: Open = ("", SPECIAL | SCOPE | TABLE_SCOPE | BARRIER, HTML, 0, OUT, -1, -1)

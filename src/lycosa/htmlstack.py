@@ -1,0 +1,301 @@
+"""The stack of open elements: what the tags of a page open and close. No text, no attributes.
+
+Owns the rules of the standard's tree construction as far as they decide which element the text is
+in: scopes, tables, lists, paragraphs, formatting elements, drawings and formulas. There is no tree,
+so nothing is moved. `_scan.c` has the same rules, function by function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lycosa.elements import (
+    BARRIER,
+    CELL,
+    FLAGS,
+    FORMAT,
+    FRAMES,
+    HIDES,
+    HTML,
+    IN_SCOPE,
+    IN_TABLE,
+    MARKER,
+    MATH,
+    PART,
+    RAW,
+    ROOT,
+    SCOPE,
+    SELECT,
+    SPECIAL,
+    SVG,
+    TABLE_SCOPE,
+    VOID,
+)
+
+MAX_REOPENED = 16  # formatting elements that wait to go on
+MAX_DEPTH = 500  # open elements; browsers have such a limit too
+WALK = 50_000  # steps through the stack that one page may cost; real ones take up to 3,500
+SEPARATOR = "\x1e"  # a control character that separates records, hence lines
+
+_GROUPS = frozenset(("tbody", "tfoot", "thead"))
+_CONTEXTS = {  # what a part of a table is put in: whatever is open between is closed
+    "td": _GROUPS | {"tr", "table"},
+    "th": _GROUPS | {"tr", "table"},
+    "tr": _GROUPS | {"table"},
+}
+HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+ITEMS = frozenset(("li", "dd", "dt"))
+TABLES = frozenset(("table",))
+BUTTONS = frozenset(("button",))
+_P, _LI, _FORM, _TEMPLATES = (frozenset((name,)) for name in ("p", "li", "form", "template"))
+_DD = ITEMS - _LI
+_LISTS = frozenset(("ol", "ul"))
+_BEFORE_ITEMS = frozenset(("address", "div", "p"))  # that a list item is looked for behind
+_NONE: frozenset[str] = frozenset()
+_NOTHING = " \t\n\f\r\xa0\0" + SEPARATOR
+
+
+class Stack:
+    """The open elements of a page, and what was found in it so far."""
+
+    __slots__ = (
+        *("a", "form", "items", "items_left", "markers", "p", "stack", "templates", "texts"),
+        *("waiting", "walk"),
+    )
+
+    def __init__(self, max_items: int) -> None:
+        self.stack = [ROOT]
+        self.texts: list[str] = []
+        self.items: list[Any] = []
+        self.items_left = max_items
+        self.walk = WALK
+        self.p = self.a = self.templates = self.markers = 0  # how many are open
+        # Formatting elements that were closed with a block and go on behind it, each with the
+        # number of markers around it.
+        self.waiting: list[tuple[int, str]] = []
+        self.form = False  # a form is open: another one in it is ignored
+
+    def push(self, name: str, flags: int, mode: int) -> None:
+        stack = self.stack
+        if len(stack) >= MAX_DEPTH:
+            return
+        if flags & HIDES:
+            stack.append((name, flags, HTML, 0, mode, len(self.texts), len(self.items)))
+            self.templates += name == "template"
+        else:
+            stack.append((name, flags, HTML, 0, mode, -1, -1))
+        if flags & MARKER:
+            self.markers += 1
+        elif name == "p":
+            self.p += 1
+        elif name == "a":
+            self.a += 1
+
+    def cut(self, depth: int) -> None:
+        """Closes the element at a depth and all in it, and forgets what they hide."""
+        stack = self.stack
+        while len(stack) > depth:
+            name, flags, space, _, _, texts, items = stack.pop()
+            if texts >= 0:
+                del self.texts[texts:]
+                if name == "template":
+                    self.templates -= 1
+                    self.items_left += len(self.items) - items
+                    del self.items[items:]
+            elif space == HTML:
+                self.forget(name)
+            if flags & MARKER:
+                self.markers -= 1
+                while self.waiting and self.waiting[-1][0] > self.markers:
+                    self.waiting.pop()
+            elif flags & FORMAT and len(stack) > depth and len(self.waiting) < MAX_REOPENED:
+                self.waiting.append((self.markers, name))
+
+    def forget(self, name: str) -> None:
+        if name == "p":
+            self.p -= 1
+        elif name == "a":
+            self.a -= 1
+
+    def reopen(self) -> None:
+        """Formatting elements that were closed with a block around them go on."""
+        mode = self.stack[-1][4]
+        if mode >= SELECT or self.stack[-1][2] != HTML:
+            return
+        waiting = self.waiting
+        while waiting and waiting[-1][0] == self.markers:
+            _, name = waiting.pop()
+            self.push(name, FLAGS[name], mode)
+
+    def stop_waiting(self, names: frozenset[str]) -> None:
+        for at in range(len(self.waiting) - 1, -1, -1):
+            if self.waiting[at][0] == self.markers and self.waiting[at][1] in names:
+                del self.waiting[at]
+                return
+
+    def find(self, names: frozenset[str], stops: int, also: frozenset[str] = _NONE) -> int:
+        """How deep the nearest of some HTML elements is; 0 if something stops the search before."""
+        stack = self.stack
+        if self.walk <= 0:
+            return 0
+        stops |= BARRIER
+        for depth in range(len(stack) - 1, -1, -1):
+            self.walk -= 1
+            name, flags, space, _, _, _, _ = stack[depth]
+            if space == HTML and name in names:
+                return depth
+            if flags & stops or (space == HTML and name in also):
+                return 0
+        return 0
+
+    def close(self, names: frozenset[str], stops: int, also: frozenset[str] = _NONE) -> None:
+        """Closes the nearest of some elements, and all in it."""
+        if depth := self.find(names, stops, also):
+            self.cut(depth)
+
+    def close_p(self) -> None:
+        if self.p:
+            self.close(_P, SCOPE, BUTTONS)
+
+    def take_out(self, names: frozenset[str]) -> None:
+        """The end of a formatting element: it goes, and only blocks and formatting in it stay.
+
+        That is what WHATWG's "adoption agency" leaves on the stack: up to the eighth block.
+        """
+        stack = self.stack
+        depth = self.find(names, SCOPE)
+        if not depth:
+            self.stop_waiting(names)
+            return
+        self.walk -= len(stack) - depth
+        blocks = [at for at in range(depth + 1, len(stack)) if stack[at][1] & SPECIAL][:8]
+        if len(blocks) < 8:
+            self.cut(blocks[-1] + 1 if blocks else depth)
+        if blocks:
+            self.forget(stack[depth][0])
+            inner = stack[depth + 1 : blocks[-1] + 1]
+            stack[depth : blocks[-1] + 1] = [each for each in inner if each[1] & (SPECIAL | FORMAT)]
+
+    def leave_foreign(self) -> None:
+        """Leaves drawings and formulas, up to where HTML may be."""
+        while self.stack[-1][2] != HTML and not self.stack[-1][3]:
+            self.cut(len(self.stack) - 1)
+
+    # -- start tags ---------------------------------------------------------------------------
+
+    def item(self, name: str) -> None:
+        """<li>, <dd>, <dt>: closes the one before it, unless a list is between."""
+        names = _LI if name == "li" else _DD
+        depth = len(self.stack) - 1
+        while depth > 0 and self.walk > 0:
+            self.walk -= 1
+            each, flags, space, _, _, _, _ = self.stack[depth]
+            if space == HTML and each in names:
+                self.cut(depth)
+                break
+            if flags & SPECIAL and (space != HTML or each not in _BEFORE_ITEMS):
+                break
+            depth -= 1
+        self.close_p()
+
+    def part(self, name: str, flags: int) -> None:
+        """A part of a table, which closes all that is open in the table where it may not be."""
+        stack = self.stack
+        if stack[-1][4] not in (IN_TABLE, CELL):
+            return
+        depth = self.find(_CONTEXTS.get(name, TABLES), TABLE_SCOPE)
+        if not depth:
+            return
+        self.cut(depth + 1)
+        if name in _CONTEXTS and stack[-1][0] == "table":
+            self.push("tbody", FLAGS["tbody"], IN_TABLE)
+        if name in ("td", "th") and stack[-1][0] != "tr":
+            self.push("tr", FLAGS["tr"], IN_TABLE)
+        if name != "col":
+            self.push(name, flags, CELL if name in ("td", "th", "caption") else IN_TABLE)
+
+    def begin_foreign(self, name: str) -> None:
+        """A drawing, which hides its text, or a formula."""
+        mode = self.stack[-1][4]
+        if len(self.stack) >= MAX_DEPTH:
+            return
+        if name == "svg":
+            marks = len(self.texts), len(self.items)
+            self.stack.append((name, HIDES, SVG, 0, mode, *marks))
+        else:
+            self.stack.append((name, 0, MATH, 0, mode, -1, -1))
+
+    def frameset(self, name: str, flags: int) -> None:
+        """Frames instead of a body, if there was nothing to read yet."""
+        if self.stack[-1][4] != FRAMES:
+            if any(text.strip(_NOTHING) for text in self.texts):
+                return
+            self.cut(1)
+        self.push(name, flags | HIDES, FRAMES)
+
+    # -- end tags -----------------------------------------------------------------------------
+
+    def end(self, name: str, flags: int) -> None:
+        """Takes an end tag that is not the current element's own."""
+        top = self.stack[-1]
+        if top[2] != HTML and self.end_foreign(name):
+            return
+        mode = self.stack[-1][4]
+        if mode >= SELECT and not self.end_within(name, flags, mode):
+            return
+        if flags & VOID or flags & RAW:
+            return
+        if name == "p":
+            self.close(_P, SCOPE, BUTTONS)
+        elif flags & FORMAT:
+            self.take_out(frozenset((name,)))
+        elif flags & IN_SCOPE:
+            self.close(frozenset((name,)), SCOPE)
+        elif flags & PART or name == "table":
+            self.close(frozenset((name,)), TABLE_SCOPE)
+        elif name == "li":
+            self.close(_LI, SCOPE, _LISTS)
+        elif name in HEADINGS:
+            self.close(HEADINGS, SCOPE)
+        elif name == "form":
+            self.end_form()
+        elif name == "template":
+            if self.templates:
+                self.close(_TEMPLATES, 0)
+        else:
+            self.close(frozenset((name,)), SPECIAL)
+
+    def end_foreign(self, name: str) -> bool:
+        """An end tag in a drawing or a formula: False if HTML's rules have to judge it."""
+        stack = self.stack
+        if name in ("br", "p"):
+            self.leave_foreign()
+            return False
+        depth = len(stack) - 1
+        while stack[depth][2] != HTML and self.walk > 0:
+            self.walk -= 1
+            if stack[depth][0] == name:
+                self.cut(depth)
+                return True
+            depth -= 1
+        return False
+
+    def end_within(self, name: str, flags: int, mode: int) -> bool:
+        """An end tag in a <select> or a <frameset>: whether it counts."""
+        if mode == FRAMES:
+            return False
+        if flags & PART or name == "table":
+            if not self.find(frozenset((name,)), TABLE_SCOPE):
+                return False
+            self.cut(len(self.stack) - 1)
+            return True
+        return name == "template"
+
+    def end_form(self) -> None:
+        """Only the form itself is closed, not what is open in it."""
+        if not self.form and not self.templates:
+            return
+        depth = self.find(_FORM, SCOPE)
+        self.form = self.form and bool(self.templates)
+        if depth:
+            del self.stack[depth]
