@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from cpu import cpu_seconds
 from lycosa import politeness
 
 NOW_MS = 1_800_000_000_000  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -53,3 +54,15 @@ def test_retry_after_beyond_a_day_fails_with_its_reason() -> None:
     pause = politeness.busy("86401", NOW_MS, 0, 70.0)
     assert pause.give_up == "retry-after-too-long"
     assert pause.whole_domain  # the site asked for days, whichever page it was
+
+
+@pytest.mark.parametrize(
+    "unit", ["Mon, ", "(", ")", " ", ":", "-", "1", "1:", "é", "+0", "Jan ", ";"]
+)
+def test_a_long_retry_after_costs_nothing(unit: str) -> None:
+    """Only so much of it is looked at as a date can have."""
+    for header in (unit * (90_000 // len(unit)), "Mon, 01 Jan 2024 00:00:00 " + unit * 20_000):
+        assert (
+            cpu_seconds(lambda header=header: politeness.retry_after(header, 0), enough=0.001)
+            < 0.002
+        )

@@ -43,8 +43,8 @@ _META = re.compile(rb"<meta[\s/][^<>]*+", re.I)
 _XML = re.compile(rb"\A\s*+<\?xml[^<>]*?encoding\s*+=\s*+[\"']([\w.:-]{2,40})", re.I)
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.S)
 _HIGH = re.compile(rb"[\x80-\xff]")
+_ENDS = (b" ", b"\n", b"\t", b"\r", b"<", b">")  # behind these, no character is cut in two
 _RUN = re.compile(rb"[\x80-\xff]{3}")
-_SAFE_END = re.compile(rb".*[\s<>]", re.S)
 
 
 def sniff(body: bytes, content_type: str) -> str:
@@ -113,11 +113,11 @@ def _guess(body: bytes) -> str:
     if not _RUN.search(sample):
         return DEFAULT
     # A character cut in two would rule out its encoding: end where ASCII surely is.
-    whole = _SAFE_END.match(sample) if len(sample) == SAMPLE_BYTES else None
+    end = max(map(sample.rfind, _ENDS)) + 1 if len(sample) == SAMPLE_BYTES else 0
     from charset_normalizer import from_bytes  # rarely wanted, and long to load
 
     best = from_bytes(
-        whole[0] if whole else sample,
+        sample[:end] if end else sample,
         steps=2,
         chunk_size=512,
         cp_isolation=list(_GUESSES),
