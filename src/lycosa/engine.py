@@ -30,7 +30,7 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings
-from lycosa.control import Control, Lateness
+from lycosa.control import lateness
 from lycosa.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.datadir import TRUST
 from lycosa.dns import Answer, Resolver, routes_ipv6
@@ -64,6 +64,7 @@ from lycosa.urls import split
 from lycosa.visit import VisitRules
 
 SEGMENT_BYTES = 1 << 30
+NAMES = 50_000  # addresses of hosts that are remembered, 500 bytes each: those of all held domains
 # Seconds of a turn that may go to each kind of work, by the clock on the wall: whoever else wants
 # the core or the interpreter must not make turns long. What is left waits for the next turn.
 SERVE_BUDGET = 0.008  # sockets
@@ -103,8 +104,8 @@ class Engine:
         self._stop_at = 0.0
         self._closing = False
         self.exit_code: int | None = None
-        lateness = self._make_control(settings.get("control"))
-        self._gauges = Gauges(self.core.stats, lateness, settings["engines"])
+        late = lateness(settings.get("control"), first=settings["engine"] == 0)
+        self._gauges = Gauges(self.core.stats, late, settings["engines"])
         self._reported = 0.0
         self._commit_began = 0.0
         self._warned = float("-inf")
@@ -141,7 +142,9 @@ class Engine:
     def _make_network(self) -> None:
         node = self.settings
         servers = node["nameservers"] or None
-        self.resolver = Resolver(self.poller, servers, now=engine_now, ipv6=routes_ipv6())
+        self.resolver = Resolver(
+            self.poller, servers, now=engine_now, cache_entries=NAMES, ipv6=routes_ipv6()
+        )
         self.fetcher = Fetcher(
             self.poller,
             self.resolver,
@@ -209,14 +212,6 @@ class Engine:
             parsing=Mark(self.root, node["engine"]).set,
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
-
-    def _make_control(self, memory: int | None) -> Lateness | None:
-        """The first engine starts the process that all engines of the node look at."""
-        if memory is None:
-            return None
-        if self.settings["engine"] == 0:
-            self._control = Control(memory)
-        return Lateness(memory)
 
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)

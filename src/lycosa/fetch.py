@@ -34,6 +34,7 @@ _IDLE_SECONDS = 10  # an unused connection is closed when another request starts
 # One key share instead of two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
 _LOOK = 0.5  # seconds between looks at who holds memory, while it is short
+_CONNECTS = 50  # names whose answer came that are connected to in one turn
 _TIMERS = 100  # limits in time looked at in one turn
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
 
@@ -89,6 +90,7 @@ class Fetcher:
         self._capacity = capacity
         self._flights: dict[int, Transfer] = {}  # by id of the request
         self._idle: list[Transfer] = []
+        self._answered: deque[tuple[Transfer, Request, Answer]] = deque()  # by name servers
         self._timers: list[tuple[float, int, Transfer]] = []
         self._timer_ids = itertools.count()
         self._header_lines = [
@@ -128,7 +130,7 @@ class Fetcher:
             self._on_answer(transfer, request, answer)
             return
         self._set_timer(transfer, transfer.ends)
-        self._resolver.look_up(request.host, partial(self._on_answer, transfer, request))
+        self._resolver.look_up(request.host, partial(self._looked_up, transfer, request))
 
     def take(self, limit: int) -> list[Response]:
         """At most `limit` responses, oldest first."""
@@ -137,7 +139,7 @@ class Fetcher:
 
     def timeout(self) -> float | None:
         """Seconds until `turn` or `take` has something to do, None if nothing is under way."""
-        if self.finished:
+        if self.finished or self._answered:
             return 0.0
         due = self._multis.due
         if self._timers and self._timers[0][0] < due:
@@ -149,6 +151,8 @@ class Fetcher:
     def turn(self, now: float) -> None:
         """Collect what is complete and run what is due. Once per turn of the loop."""
         self._collect()
+        for _ in range(min(_CONNECTS, len(self._answered))):
+            self._on_answer(*self._answered.popleft())
         timers, left = self._timers, _TIMERS
         while left and timers and timers[0][0] <= now:
             left -= 1
@@ -194,6 +198,7 @@ class Fetcher:
         """Drop everything."""
         self.cancel_all()
         self.finished.clear()
+        self._answered.clear()
         self._multis.close()
         for transfer in self._idle:
             transfer.easy.close()
@@ -212,6 +217,10 @@ class Fetcher:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
     # From a name to a connection.
+
+    def _looked_up(self, transfer: Transfer, request: Request, answer: Answer) -> None:
+        """Answers may come by the hundred: some are acted on in each turn."""
+        self._answered.append((transfer, request, answer))
 
     def _on_answer(self, transfer: Transfer, request: Request, answer: Answer) -> None:
         if transfer.request is not request:
