@@ -67,10 +67,10 @@ SEGMENT_BYTES = 1 << 30
 NAMES = 50_000  # addresses of hosts that are remembered, 500 bytes each: those of all held domains
 # Seconds of a turn that may go to each kind of work, by the clock on the wall: whoever else wants
 # the core or the interpreter must not make turns long. What is left waits for the next turn.
-SERVE_BUDGET = 0.008  # sockets
+SERVE_BUDGET = 0.007  # sockets
 FULL_BUDGET = 0.001  # sockets, while many responses wait: what has come goes before what comes
-RESPONSE_BUDGET = 0.012  # responses
-START_BUDGET = 0.006  # new visits
+RESPONSE_BUDGET = 0.010  # responses
+START_BUDGET = 0.004  # new visits
 SWITCH = 0.0005  # seconds after which the store thread gives the interpreter back to the loop
 BACKLOG = 32  # responses that wait, above which no visit is started
 REPORT_EVERY = 1.0

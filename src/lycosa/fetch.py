@@ -34,8 +34,8 @@ _IDLE_SECONDS = 10  # an unused connection is closed when another request starts
 # One key share instead of two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
 _LOOK = 0.5  # seconds between looks at who holds memory, while it is short
-_CONNECTS = 50  # names whose answer came that are connected to in one turn
-_TIMERS = 100  # limits in time looked at in one turn
+# Seconds of a turn for answers of name servers, and for limits in time that are reached.
+_BUDGET = 0.004
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
 
 
@@ -151,18 +151,27 @@ class Fetcher:
     def turn(self, now: float) -> None:
         """Collect what is complete and run what is due. Once per turn of the loop."""
         self._collect()
-        for _ in range(min(_CONNECTS, len(self._answered))):
-            self._on_answer(*self._answered.popleft())
-        timers, left = self._timers, _TIMERS
-        while left and timers and timers[0][0] <= now:
-            left -= 1
-            _, timer, transfer = heapq.heappop(timers)
-            if transfer.timer == timer:
-                self._check(transfer, now)
+        self._act_on_answers(now + _BUDGET)
+        self._act_on_timers(now, self.now() + _BUDGET)
         self._multis.turn(now)
         self._collect()
         if self.quota.used > self._short:
             self._share(now)
+
+    def _act_on_answers(self, end: float) -> None:
+        while self._answered:
+            self._on_answer(*self._answered.popleft())
+            if self.now() > end:
+                break
+
+    def _act_on_timers(self, now: float, end: float) -> None:
+        timers = self._timers
+        while timers and timers[0][0] <= now:
+            _, timer, transfer = heapq.heappop(timers)
+            if transfer.timer == timer:
+                self._check(transfer, now)
+                if self.now() > end:
+                    break
 
     @property
     def full(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from random import Random
 
 from lycosa.simweb import reply
@@ -186,10 +187,16 @@ def _encoded(dice: Random, body: bytes) -> tuple[bytes, bytes]:
     return name, body  # what is not packed at all, or in an encoding that it is not
 
 
+@cache
+def _bomb(size: int, wbits: int) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, wbits)
+    return packer.compress(bytes(size)) + packer.flush()
+
+
 def _packed(dice: Random, body: bytes, wbits: int) -> bytes:
     how = dice.randrange(6)
     if how == 0:
-        body = bytes(dice.choice((LARGE, 5 * LARGE)))  # a small bomb
+        return _bomb(dice.choice((LARGE, 5 * LARGE)), wbits)
     packer = zlib.compressobj(1, zlib.DEFLATED, wbits)
     if how == 1:  # much that yields nothing
         return packer.compress(b"<p>") + b"".join(
