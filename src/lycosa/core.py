@@ -148,12 +148,13 @@ class Core:
         pages, links = len(self.batch.pages), len(self.batch.links)
         return links >= WAITING_LINKS or self.backlog.full(pages, links)
 
-    def waits_for_store(self) -> bool:
+    def waits_for_store(self, now: float) -> bool:
         """Whether free slots have nothing to do because of the store: it has too much to write, or
         was asked for domains that it has."""
         scheduler = self.scheduler
         if self.stopping or scheduler.visiting >= scheduler.workers:
             return False
+        scheduler.ripen(now)
         return self._behind() if scheduler.ready_count else scheduler.pressing
 
     def can_start(self, now: float) -> bool:

@@ -242,8 +242,9 @@ class Engine:
 
     def _turn(self, collector: Collector) -> None:
         gauges = self._gauges
-        gauges.waits(engine_now(), self.core.waits_for_store())
-        ready = self.poller.poll(self._timeout(engine_now()))
+        now = engine_now()
+        gauges.waits(now, self.core.waits_for_store(now))
+        ready = self.poller.poll(self._timeout(now))
         now = engine_now()
         gauges.begins(now)
         full = len(self.fetcher.finished) >= BACKLOG
