@@ -244,3 +244,18 @@ def test_a_slow_store_stops_new_visits_before_memory_is_full(tmp_path: Path) -> 
 def test_an_empty_batch_says_so() -> None:
     assert Batch().empty()
     assert not Batch(dropped=[(1, None, "x")]).empty()  # type: ignore[list-item]
+
+
+def test_visits_wait_for_a_store_that_is_behind(bench: Bench) -> None:
+    """What waits for it may take two seconds; a store that is away says nothing of its speed."""
+    bench.seed(*(f"http://d{n}.test/" for n in range(30)))
+    bench.ask()
+    core = bench.core
+    core.backlog.settled(100, 40_000, 20.0)
+    core.batch.links = [(1, n, "http://x.test/", 1, "x.test", 0) for n in range(30_000)]
+    assert bench.start() == [] and core.waits_for_store(bench.now)
+    core.backlog.away()
+    assert len(core.start(bench.now)) > 0
+    core.backlog.settled(100, 40_000, 20.0)
+    core.batch.links.clear()
+    assert len(bench.start()) > 0 and not core.waits_for_store(bench.now)

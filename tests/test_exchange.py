@@ -18,6 +18,7 @@ from lycosa.frontier import Batch, Committed, StoreRules
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Lease, PageRow
+from lycosa.scope import Scope, ScopeRules
 from lycosa.urls import link
 
 NOW_MS = 1_800_000_000_000
@@ -253,3 +254,32 @@ def test_a_clock_that_was_set_is_followed() -> None:
     assert gap.measure(1_002_500, 1002.0, 1003.5) == 500, "nothing new"
     assert gap.measure(1_015_000, 1010.0, 1010.01) == 5000
     assert gap.doubt < 20
+
+
+def test_new_exclusions_are_made_ready_beside_the_loop(store: Watched, tmp_path: Path) -> None:
+    """A hundred thousand lines take the loop's thread no time: it gets a scope that is ready."""
+    owner = store.register("t", 1)
+    work = Exchanger(store, owner, lambda: 1.0, scope=Scope(ScopeRules(max_depth=3)))
+    store.put_exclusions(["bad.test"])
+    store.put_settings({"rules_version": 1})
+    reply = work.perform(Exchange(Batch(stats=Stats().to_dict())))
+    assert reply.error is None and reply.scope is not None
+    assert reply.scope.rules.max_depth == 3
+    assert reply.scope.refuses("http://bad.test/", "bad.test", "bad.test", 0, True) == "excluded"
+    assert work.perform(Exchange(Batch(stats=Stats().to_dict()))).scope is None
+
+
+def test_what_is_committed_is_freed_and_what_failed_is_kept(store: Watched, tmp_path: Path) -> None:
+    """In the store thread, some at a time: freeing thousands of rows would hold the loop."""
+    work = exchanger(store, tmp_path)
+    lease = leased(store, work, "http://a.test/1")
+    batch = batch_of(kept(lease, 0))
+    batch.links = [(*link(f"http://b.test/{n}")[:3], 1, "b.test", 0) for n in range(2500)]
+    store.fail_before = True
+    exchange = Exchange(batch)
+    assert work.perform(exchange).error is not None
+    assert (len(batch.pages), len(batch.links)) == (1, 2500)
+    store.fail_before = False
+    assert work.perform(exchange).error is None
+    assert (batch.pages, batch.links) == ([], [])
+    assert store.totals()[0] == 1

@@ -519,3 +519,29 @@ def test_nothing_is_printed_when_a_callback_goes_wrong(
     assert fetcher.take(1)[0].failure == Failure.LOCAL
     assert fetcher.mishaps == 1
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_burst_of_answers_and_limits_is_spread_over_turns(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hundreds of names answered, or hosts given up, in one moment: no turn takes long for it."""
+    from lycosa import fetch
+
+    monkeypatch.setattr(fetch, "_BUDGET", 0.002)
+    fetcher = loop.fetcher(capacity=500)
+    backlog = Backlog()
+    for number in range(400):
+        loop.dns.add(f"h{number}.test", "127.0.0.1")
+        fetcher.start(loop.request(backlog.port, host=f"h{number}.test"))
+    longest = 0.0
+    while len(fetcher.finished) < 400:
+        loop.poller.serve(loop.poller.poll(0.01))
+        loop.resolver.turn()
+        before = time.thread_time()
+        fetcher.turn(loop.clock())
+        longest = max(longest, time.thread_time() - before)
+        if all(t.connected for t in fetcher._flights.values()):
+            loop.clock.ahead = 31.0
+    assert {r.failure for r in fetcher.take(400)} == {Failure.FIRST_BYTE}
+    assert longest < 0.030
+    backlog.close()

@@ -161,3 +161,12 @@ def test_random_histories_keep_every_domain_in_one_place() -> None:
         made.give_up_all()
         made.leaving(0.0)
         assert set(made.held) == {held.id for held in visiting}, f"seed {seed}"
+
+
+def test_what_is_due_but_not_started_is_no_reason_to_look_again_at_once() -> None:
+    """With all slots taken, an engine that asked when to wake would never sleep."""
+    made = scheduler(lease(1), lease(2, 1.0), lease(3, 9.0), workers=1)
+    assert made.next(0.0) is not None
+    made.ripen(5.0)
+    assert made.next_time() == 9.0
+    assert made.ready_count == 1

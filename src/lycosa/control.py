@@ -28,6 +28,8 @@ class Lateness:
     """The shared memory: one writes, the others read. A torn entry is of another second."""
 
     def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.control: Control | None = None  # kept by whoever started it
         self._map = mmap.mmap(fd, SLOTS * _SLOT.size)
 
     def note(self, second: int, late: float) -> None:
@@ -70,7 +72,15 @@ class Control:
         self.process.wait()
 
 
-def watch(lateness: Lateness, ends: int) -> None:
+def lateness(fd: int | None, first: bool) -> Lateness | None:
+    """For an engine; the first of a node starts the process that all of them look at."""
+    found = None if fd is None else Lateness(fd)
+    if found is not None and first:
+        found.control = Control(found.fd)
+    return found
+
+
+def watch(noted: Lateness, ends: int) -> None:
     """Sleep and note until the other end of a pipe is closed."""
     poll = select.poll()
     poll.register(ends, select.POLLIN)
@@ -79,7 +89,7 @@ def watch(lateness: Lateness, ends: int) -> None:
         now = time.clock_gettime(_CLOCK)
         late = max(0.0, now - due)
         for second in range(max(int(due), int(now) - SLOTS + 1), int(now) + 1):
-            lateness.note(second, late)
+            noted.note(second, late)
         due = now + STEP
 
 

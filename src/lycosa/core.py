@@ -27,7 +27,7 @@ BATCH_PAGES = 500
 BATCH_LINKS = 20_000
 BATCH_BYTES = 64 << 20  # of text and WARC that may wait for the store: then no visit is started
 WAITING_LINKS = 500_000  # the same for links, about 150 MB: a store may be away for minutes
-STARTS = 20  # at once: the loop looks at its clock in between
+STARTS = 8  # at once: the loop looks at its clock in between
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 NO_FAILURE = frozenset({"fetched", "nothing", "stopped", WAITS, OUTCOME})  # outcomes of visits
@@ -121,12 +121,13 @@ class Core:
         pages, links = len(self.batch.pages), len(self.batch.links)
         return links >= WAITING_LINKS or self.backlog.full(pages, links)
 
-    def waits_for_store(self) -> bool:
+    def waits_for_store(self, now: float) -> bool:
         """Whether free slots have nothing to do because of the store: it has too much to write, or
         was asked for domains that it has."""
         scheduler = self.scheduler
         if self.stopping or scheduler.visiting >= scheduler.workers:
             return False
+        scheduler.ripen(now)
         return self._behind() if scheduler.ready_count else scheduler.pressing
 
     def can_start(self, now: float) -> bool:

@@ -30,7 +30,7 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import LONG_MS, engine_now
 from lycosa.config import CrawlSettings
-from lycosa.control import Control, Lateness
+from lycosa.control import lateness
 from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
 from lycosa.datadir import TRUST
 from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
@@ -64,12 +64,13 @@ from lycosa.urls import split
 from lycosa.visit import VisitRules
 
 SEGMENT_BYTES = 1 << 30
+NAMES = 50_000  # addresses of hosts that are remembered, 500 bytes each: those of all held domains
 # Seconds of a turn that may go to each kind of work, by the clock on the wall: whoever else wants
 # the core or the interpreter must not make turns long. What is left waits for the next turn.
-SERVE_BUDGET = 0.008  # sockets
+SERVE_BUDGET = 0.007  # sockets
 FULL_BUDGET = 0.001  # sockets, while many responses wait: what has come goes before what comes
-RESPONSE_BUDGET = 0.012  # responses
-START_BUDGET = 0.006  # new visits
+RESPONSE_BUDGET = 0.010  # responses
+START_BUDGET = 0.004  # new visits
 SWITCH = 0.0005  # seconds after which the store thread gives the interpreter back to the loop
 BACKLOG = 32  # responses that wait, above which no visit is started
 REPORT_EVERY = 1.0
@@ -102,8 +103,8 @@ class Engine:
         self._stop_at = 0.0
         self._closing = False
         self.exit_code: int | None = None
-        lateness = self._make_control(settings.get("control"))
-        self._gauges = Gauges(self.core.stats, lateness, settings["engines"])
+        late = lateness(settings.get("control"), first=settings["engine"] == 0)
+        self._gauges = Gauges(self.core.stats, late, settings["engines"])
         self._reported = 0.0
         self._commit_began = 0.0
         self._warned = float("-inf")
@@ -140,7 +141,9 @@ class Engine:
     def _make_network(self) -> None:
         node = self.settings
         servers = node["nameservers"] or None
-        self.resolver = Resolver(self.poller, servers, now=engine_now, ipv6=routes_ipv6())
+        self.resolver = Resolver(
+            self.poller, servers, now=engine_now, cache_entries=NAMES, ipv6=routes_ipv6()
+        )
         self.fetcher = Fetcher(
             self.poller,
             self.resolver,
@@ -213,14 +216,6 @@ class Engine:
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
 
-    def _make_control(self, memory: int | None) -> Lateness | None:
-        """The first engine starts the process that all engines of the node look at."""
-        if memory is None:
-            return None
-        if self.settings["engine"] == 0:
-            self._control = Control(memory)
-        return Lateness(memory)
-
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)
         return None if answer is None else answer.first
@@ -249,8 +244,9 @@ class Engine:
 
     def _turn(self, collector: Collector) -> None:
         gauges = self._gauges
-        gauges.waits(engine_now(), self.core.waits_for_store())
-        ready = self.poller.poll(self._timeout(engine_now()))
+        now = engine_now()
+        gauges.waits(now, self.core.waits_for_store(now))
+        ready = self.poller.poll(self._timeout(now))
         now = engine_now()
         gauges.begins(now)
         full = len(self.fetcher.finished) >= BACKLOG

@@ -35,7 +35,8 @@ _IDLE_SECONDS = 10  # an unused connection is closed when another request starts
 # One key share instead of two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
 _LOOK = 0.5  # seconds between looks at who holds memory, while it is short
-_TIMERS = 100  # limits in time looked at in one turn
+# Seconds of a turn for answers of name servers, and for limits in time that are reached.
+_BUDGET = 0.004
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
 
 
@@ -92,6 +93,7 @@ class Fetcher:
         self._capacity = capacity
         self._flights: dict[int, Transfer] = {}  # by id of the request
         self._idle: list[Transfer] = []
+        self._answered: deque[tuple[Transfer, Request, Answer]] = deque()  # by name servers
         self._timers: list[tuple[float, int, Transfer]] = []
         self._timer_ids = itertools.count()
         self._header_lines = [
@@ -134,7 +136,7 @@ class Fetcher:
             self._on_answer(transfer, request, answer)
             return
         self._set_timer(transfer, transfer.ends)
-        self._resolver.look_up(request.host, partial(self._on_answer, transfer, request))
+        self._resolver.look_up(request.host, partial(self._looked_up, transfer, request))
 
     def take(self, limit: int) -> list[Response]:
         """At most `limit` responses, oldest first."""
@@ -143,7 +145,7 @@ class Fetcher:
 
     def timeout(self) -> float | None:
         """Seconds until `turn` or `take` has something to do, None if nothing is under way."""
-        if self.finished:
+        if self.finished or self._answered:
             return 0.0
         due = self._multis.due
         if self._timers and self._timers[0][0] < due:
@@ -155,16 +157,27 @@ class Fetcher:
     def turn(self, now: float) -> None:
         """Collect what is complete and run what is due. Once per turn of the loop."""
         self._collect()
-        timers, left = self._timers, _TIMERS
-        while left and timers and timers[0][0] <= now:
-            left -= 1
-            _, timer, transfer = heapq.heappop(timers)
-            if transfer.timer == timer:
-                self._check(transfer, now)
+        self._act_on_answers(now + _BUDGET)
+        self._act_on_timers(now, self.now() + _BUDGET)
         self._multis.turn(now)
         self._collect()
         if self.quota.used > self._short:
             self._share(now)
+
+    def _act_on_answers(self, end: float) -> None:
+        while self._answered:
+            self._on_answer(*self._answered.popleft())
+            if self.now() > end:
+                break
+
+    def _act_on_timers(self, now: float, end: float) -> None:
+        timers = self._timers
+        while timers and timers[0][0] <= now:
+            _, timer, transfer = heapq.heappop(timers)
+            if transfer.timer == timer:
+                self._check(transfer, now)
+                if self.now() > end:
+                    break
 
     @property
     def full(self) -> bool:
@@ -200,6 +213,7 @@ class Fetcher:
         """Drop everything."""
         self.cancel_all()
         self.finished.clear()
+        self._answered.clear()
         self._multis.close()
         for transfer in self._idle:
             transfer.easy.close()
@@ -218,6 +232,10 @@ class Fetcher:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
     # From a name to a connection.
+
+    def _looked_up(self, transfer: Transfer, request: Request, answer: Answer) -> None:
+        """Answers may come by the hundred: some are acted on in each turn."""
+        self._answered.append((transfer, request, answer))
 
     def _on_answer(self, transfer: Transfer, request: Request, answer: Answer) -> None:
         if transfer.request is not request:

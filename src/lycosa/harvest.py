@@ -52,6 +52,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
 MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes long ones
+LINKS = 40_000  # hrefs whose URLs are remembered, 450 bytes each: those of the sites in flight
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
@@ -96,7 +97,7 @@ class Harvest:
         self.rules = rules
         self.scope = scope
         self.sent = SentLinks()
-        self._resolver = LinkResolver()
+        self._resolver = LinkResolver(LINKS)
         self._request_head = request_head
         self._ids = record_ids
 

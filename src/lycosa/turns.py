@@ -15,7 +15,7 @@ from dataclasses import dataclass
 BOUNDS = (1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 250, 500, 1000, 2500)
 MORE = "more"
 LONG = 0.250  # seconds that no turn may take (S3)
-LATE = 0.050  # seconds by which the control process is late when it is the machine's fault
+LATE = 0.020  # seconds by which the control process is late: twice what it sleeps
 QUANTILE = 0.999
 
 _NAMES = (*map(str, BOUNDS), MORE)

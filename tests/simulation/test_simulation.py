@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from pathlib import Path
@@ -46,6 +47,26 @@ def test_a_quiet_crawl_keeps_every_page_once(tmp_path: Path) -> None:
     assert simulation.ended
     assert simulation.store.finished()
     assert kept(simulation) == dict.fromkeys(web.expected(), 1)
+
+
+def test_no_visit_is_left_in_a_cycle(tmp_path: Path) -> None:
+    """An engine never looks for cycles among old objects (it would hold the loop): so whatever
+    becomes of a visit, nothing of it may be in one."""
+    web = Web(3, sites=40, pages=300, faults=0.4)
+    simulation = Simulation(3, tmp_path / "crawl.sqlite", web)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        simulation.run(10 * DAY)
+        gc.collect()
+        found = {type(each).__name__ for each in gc.garbage if "lycosa" in type(each).__module__}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert simulation.ended
+    assert found == set()
 
 
 def misfortune(simulation: Simulation, seed: int) -> None:

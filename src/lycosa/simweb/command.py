@@ -50,6 +50,7 @@ _HELP = {
     "slow_seconds": "seconds",
     "plain": "ordinary sites only, with exact page counts: for measurements",
     "hostile": "add hosts that attack: endless bodies, bombs, traps",
+    "malice": "add so many hosts with random hostile answers",
 }
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 import zlib
 
+from lycosa.simweb import malice
 from lycosa.simweb.paths import registrable
 from lycosa.simweb.world import World
 
@@ -24,6 +25,7 @@ MAX_ADDRESSES = 250 * 250
 _CACHED_NAMES = 200_000
 _A, _ANY, _IN = 1, 255, 1
 _NO_ERROR, _SERVFAIL, _NXDOMAIN, _NOT_IMPLEMENTED = 0, 2, 3, 4
+_GARBLED = -1
 
 
 def address(group: str, number: int) -> str:
@@ -40,7 +42,7 @@ class Names:
         self._known: dict[bytes, tuple[int, bytes] | None] = {}
 
     def lookup(self, host: str) -> tuple[str, str]:
-        """(failure, address): one of them is ''. Failures: nxdomain, servfail, silent."""
+        """(failure, address): one of them is ''. Failures: nxdomain, servfail, silent, garbled."""
         group = self._world.resolve(host)
         if group not in GROUPS:
             return group, ""
@@ -63,6 +65,10 @@ class Names:
         if known is None:
             return None
         code, record = known
+        if code == _GARBLED:
+            spec = self._world.spec
+            number = malice.number_of(_host(key), spec.malice)
+            return malice.garbled(spec.seed, number, _response(packet, question, 0, record))
         wants_a = packet[end : end + 2] in (b"\x00\x01", b"\x00\xff")
         return _response(packet, question, code, record if wants_a else b"")
 
@@ -72,11 +78,17 @@ class Names:
         failure, found = self.lookup(_host(key))
         if failure == "silent":
             self._known[key] = None
+        elif failure == "garbled":
+            self._known[key] = (_GARBLED, _record("127.0.0.1"))
         elif failure:
             self._known[key] = (_SERVFAIL if failure == "servfail" else _NXDOMAIN, b"")
         else:
-            ip = bytes(map(int, found.split(".")))
-            self._known[key] = (_NO_ERROR, struct.pack(">HHHIH", 0xC00C, _A, _IN, TTL, 4) + ip)
+            self._known[key] = (_NO_ERROR, _record(found))
+
+
+def _record(address: str) -> bytes:
+    ip = bytes(map(int, address.split(".")))
+    return struct.pack(">HHHIH", 0xC00C, _A, _IN, TTL, 4) + ip
 
 
 def _host(name: bytes) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import urljoin
 
-from lycosa.simweb import hostile, reply, rules, special
+from lycosa.simweb import hostile, malice, reply, rules, special
 from lycosa.simweb.chance import draw
 from lycosa.simweb.filler import Filler
 from lycosa.simweb.markup import body
@@ -63,8 +63,12 @@ class Pages:
     def _stranger(self, host: str, target: str, *, gzip: bool, keep: bool) -> Reply:
         if host == rules.HOME and (text := rules.home_text(target)):
             return reply.whole(200, text.encode(), keep=keep, kind="text/plain")
+        spec = self._world.spec
+        number = malice.number_of(host, spec.malice)
+        if number >= 0:
+            return malice.respond(spec.seed, number, target)
         found = hostile.respond(host, target, gzip=gzip, port=self._port)
-        if found is not None and self._world.spec.hostile:
+        if found is not None and spec.hostile:
             return found
         return self._missing(target, keep)
 

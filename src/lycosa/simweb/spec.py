@@ -89,6 +89,7 @@ class WorldSpec:
     slow_seconds: float = 1.0
     plain: bool = False  # ordinary sites only, exact page counts: for measurements
     hostile: bool = False  # adds the domains of `hostile`
+    malice: int = 0  # adds so many domains of `malice`
     mix: tuple[tuple[str, float], ...] = ()  # overrides of DEFAULT_MIX, by name
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from lycosa.simweb import hostile, rules, special
+from lycosa.simweb import hostile, malice, rules, special
 from lycosa.simweb.chance import choose, draw, share
 from lycosa.simweb.paths import page_path
 from lycosa.simweb.spec import FAULTS, FEATURES, ROBOTS, WorldSpec
@@ -208,6 +208,9 @@ class World:
         if place is None:
             if host == rules.HOME:
                 return "http"
+            number = malice.number_of(host, self.spec.malice)
+            if number >= 0:
+                return malice.resolve(self.spec.seed, number)
             return hostile.resolve(host) if self.spec.hostile else "nxdomain"
         fault = place.site.fault
         if fault in ("nxdomain", "servfail"):
@@ -219,6 +222,7 @@ class World:
     def seeds(self) -> list[str]:
         """The bare names of all domains, dead and hostile ones included."""
         names = [f"d{index:06d}.test" for index in range(self.spec.domains)]
+        names += malice.domains(self.spec.malice)
         return names + (hostile.domains() if self.spec.hostile else [])
 
     # Links
@@ -297,6 +301,8 @@ class World:
         path = parts.path + ("?" + parts.query if parts.query else "")
         place = self.place(parts.hostname or "")
         if place is None:
+            if malice.number_of(parts.hostname or "", self.spec.malice) >= 0:
+                return None  # what their robots.txt means is for others to test
             return hostile.allowed(parts.hostname or "")
         kind = rules.robots_kind(place.robots)
         return None if kind.undecided else kind.allowed(path)
