@@ -2,6 +2,7 @@
 
     LycosaError
     ├── UserError        the operator's: one sentence that says what to do, exit code 2
+    │   └── CrawlExists  there is a crawl already, where a new one was to begin
     ├── StoreError       the frontier's: a dead or damaged database
     │   ├── StoreGone    it can't be reached or is locked now: try again
     │   ├── Fenced       another process declared this engine dead: drop everything held
@@ -18,6 +19,10 @@ class LycosaError(Exception):
 
 class UserError(LycosaError):
     """The user can fix it; the message is one clear sentence that says how."""
+
+
+class CrawlExists(UserError):
+    """A new crawl was to begin where there is one already."""
 
 
 class StoreError(LycosaError):

@@ -232,6 +232,8 @@ OPTIONS: tuple[Option, ...] = (
            commands=EVERY),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
+    Option("start-or-resume", SWITCH, False, "start a crawl, or go on with the one that is there:"
+           " the same command at every start of a service"),
     Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
            " directory, postgresql://user@host/database a server that many nodes share", "URL",
            commands=EVERY),
