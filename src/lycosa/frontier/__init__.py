@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from lycosa.called import called
+from lycosa.called import called, pip_install
 from lycosa.errors import StoreGone, UserError
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_of, host_of
@@ -421,5 +421,5 @@ def _need_psycopg() -> None:
 
     if find_spec("psycopg") is None:
         raise UserError(
-            "A store on PostgreSQL needs the package psycopg: pip install 'lycosa[postgres]'."
+            f"A store on PostgreSQL needs another package: {pip_install('psycopg[binary]')}"
         )
