@@ -20,6 +20,11 @@ def called(*words: object) -> str:
     return " ".join([_program(), *(shlex.quote(str(word)) for word in words)])
 
 
+def pip_install(package: str) -> str:
+    """The command that installs a package where this program runs."""
+    return f"{shlex.quote(_shortest(sys.executable))} -m pip install {shlex.quote(package)}"
+
+
 @cache
 def _program() -> str:
     return program(os.environ.get(VARIABLE, ""), sys.argv[0], sys.orig_argv)

@@ -110,6 +110,15 @@ COMMANDS = (
         "*",
         "a domain, host or URL pattern, as in --exclude-file",
     ),
+    Command(
+        "retry",
+        "retry:retry",
+        "try pages again that failed for good",
+        (
+            "lycosa retry --outcome private-address --dry-run",
+            "lycosa retry --outcome timeout --domain example.org --yes",
+        ),
+    ),
     Command("stop", "look:stop", "ask a running crawl to stop; --resume goes on with it"),
     Command(
         "migrate",

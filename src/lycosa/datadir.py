@@ -20,11 +20,12 @@ import os
 import shutil
 import time
 import uuid
+from filecmp import cmp
 from pathlib import Path
 
 from lycosa import ownfiles
 from lycosa.called import called
-from lycosa.errors import UserError
+from lycosa.errors import CrawlExists, UserError
 from lycosa.frontier import DATABASE, HELPERS, refuse_moved
 
 LOCK = "lycosa.lock"
@@ -38,7 +39,7 @@ ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to no
 def check_new(path: Path) -> None:
     """Refuse a directory in which no new crawl can be made; changes nothing."""
     if (path / DATABASE).exists():
-        raise UserError(
+        raise CrawlExists(
             f"{path} holds a crawl already: go on with it by --resume, "
             "or name another directory with --data-dir."
         )
@@ -194,6 +195,8 @@ def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
     folder = path / SEEDS
     ownfiles.make_directory(folder)
     old = [file for file in folder.iterdir() if file.name.isdigit() and len(file.name) == 4]
+    if more:  # a service names its seeds at every start
+        sources = [each for each in sources if not any(cmp(each, file, False) for file in old)]
     drafts = []
     for number, source in enumerate(sources, start=len(old) if more else 0):
         draft = path / f"seeds-{number:04d}.new"  # outside of the folder until it is whole

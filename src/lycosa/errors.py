@@ -2,6 +2,7 @@
 
     LycosaError
     ├── UserError        the operator's: one sentence that says what to do, exit code 2
+    │   └── CrawlExists  there is a crawl already, where a new one was to begin
     ├── StoreError       the frontier's: a dead or damaged database
     │   ├── StoreGone    it can't be reached or is locked now: try again
     │   ├── Damaged      its file is not what was written: nothing in it can be trusted
@@ -19,6 +20,10 @@ class LycosaError(Exception):
 
 class UserError(LycosaError):
     """The user can fix it; the message is one clear sentence that says how."""
+
+
+class CrawlExists(UserError):
+    """A new crawl was to begin where there is one already."""
 
 
 class StoreError(LycosaError):

@@ -33,7 +33,7 @@ from lycosa.config import (
     node_key,
     stored_settings,
 )
-from lycosa.errors import UserError
+from lycosa.errors import CrawlExists, UserError
 from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
@@ -189,7 +189,7 @@ def _begin(
     }
     with frontier.opening():
         if held or not frontier.begin(ident, settings):
-            raise UserError(
+            raise CrawlExists(
                 f"The database {frontier.where} holds a crawl already: join it or go on with it by "
                 "--resume, or name another database with --store."
             )

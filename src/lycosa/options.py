@@ -218,7 +218,7 @@ NETWORK = Kind("a network such as 10.1.0.0/16", parse_network)
 NAMESERVER = Kind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
 PORTS = Kind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
-READERS = ("status", "pages", "show", "why", "stop", "exclude", "audit")
+READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit")
 EVERY = ("crawl", "check", *READERS)
 LOGGERS = ("crawl", "demo")
 
@@ -232,6 +232,8 @@ OPTIONS: tuple[Option, ...] = (
            commands=EVERY),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
+    Option("start-or-resume", SWITCH, False, "start a crawl, or go on with the one that is there:"
+           " the same command at every start of a service"),
     Option("moved", SWITCH, False, "the data directory was moved or restored from a copy, and its"
            " original will never run again; to be said once", commands=("crawl", "migrate"),
            flag_only=True),
@@ -302,13 +304,13 @@ OPTIONS: tuple[Option, ...] = (
            " often", "TIME", unit="seconds", commands=LOGGERS),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
     Option("json", SWITCH, False, "print JSON", commands=("check", *READERS), flag_only=True),
-    Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("pages",),
+    Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("pages", "retry"),
            flag_only=True),
     Option("status", whole(0, 999), 0,
            "only pages with this HTTP status", "CODE", commands=("pages",),
            flag_only=True, shown_default="any"),
     Option("outcome", TEXT, "", "only pages with this outcome, such as ok, redirect or timeout",
-           "NAME", commands=("pages",), flag_only=True),
+           "NAME", commands=("pages", "retry"), flag_only=True),
     Option("since", seconds("36500d"), 0.0, "only pages of the last 10m, 2h, 1d and so on", "TIME",
            commands=("pages",), unit="seconds", flag_only=True, shown_default="all"),
     Option("prefix", TEXT, "", "only URLs that begin so", "URL", commands=("pages",),
@@ -319,10 +321,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("list", SWITCH, False, "list the exclusions", commands=("exclude",), flag_only=True),
     Option("remove", SWITCH, False, "take these exclusions back, and queue again what they took"
            " out, as far as it is kept", commands=("exclude",), flag_only=True),
-    Option("dry-run", SWITCH, False, "only say what would happen", commands=("exclude",),
+    Option("dry-run", SWITCH, False, "only say what would happen", commands=("exclude", "retry"),
            flag_only=True),
-    Option("yes", SWITCH, False, "do not ask before URLs leave the queue",
-           commands=("crawl", "exclude"), flag_only=True),
+    Option("yes", SWITCH, False, "do not ask before URLs leave the queue or enter it",
+           commands=("crawl", "exclude", "retry"), flag_only=True),
     Option("data-dir", PATH, Path("lycosa-demo"), "where the demo is kept; an older demo there is"
            " replaced", "DIR", commands=("demo",), flag_only=True),
     Option("domains", whole(1, 100_000), 200,

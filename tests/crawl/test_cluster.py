@@ -91,12 +91,14 @@ class Cluster:
     def logs(self) -> str:
         return "\n".join(node.log.read_text() for node in self.nodes if node.log.exists())
 
-    def finish(self, *processes: subprocess.Popen[bytes], seconds: float = 110) -> None:
+    def finish(
+        self, *processes: subprocess.Popen[bytes], seconds: float = 110, code: int = 0
+    ) -> None:
         end = time.monotonic() + seconds
         try:
             for process in processes:
-                code = process.wait(max(1.0, end - time.monotonic()))
-                assert code == 0, self.logs()[-3000:]
+                ended = process.wait(max(1.0, end - time.monotonic()))
+                assert ended == code, self.logs()[-3000:]
         finally:
             for process in processes:
                 if process.poll() is None:
@@ -246,7 +248,7 @@ def test_a_node_that_differs_is_refused(web: SimWeb, tmp_path: Path, postgres_ur
     assert "--delay: 0.25 s here, 0.5 s in the crawl" in other.stderr
     stopped = lycosa("stop", "--store", postgres_url)
     assert stopped.returncode == 0
-    cluster.finish(first)
+    cluster.finish(first, code=3)
 
 
 def test_the_server_is_restarted(web: SimWeb, tmp_path: Path) -> None:

@@ -17,12 +17,28 @@ from lycosa.config import (
     run_limits,
     stored_settings,
 )
-from lycosa.errors import UserError
+from lycosa.errors import CrawlExists, UserError
 
 
 def crawl(values: Values, words: list[str]) -> int:
     """Start a crawl or go on with one."""
-    resume: bool = values["resume"]
+    either: bool = values["start-or-resume"]
+    if values["resume"] or not either or _exists(values["data-dir"], values["store"]):
+        return _crawl(values, words, values["resume"] or either)
+    try:
+        return _crawl(values, words, resume=False)
+    except CrawlExists:  # another node began it in this moment
+        return _crawl(values, words, resume=True)
+
+
+def _exists(data_dir: Path, store: str) -> bool:
+    """Whether there is a crawl to go on with."""
+    from lycosa.frontier import DATABASE, check_server, is_server
+
+    return check_server(store).crawl if is_server(store) else (data_dir / DATABASE).exists()
+
+
+def _crawl(values: Values, words: list[str], resume: bool) -> int:
     seeds = check_seeds(words, needed=not resume)
     stored = _stored(values["data-dir"], values["store"]) if resume else {}
     node = node_settings(values, stored)

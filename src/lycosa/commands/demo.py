@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lycosa import ownfiles
-from lycosa.called import called
+from lycosa.called import called, pip_install
 from lycosa.commands.look import opened
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, Values, cores
 from lycosa.errors import UserError
@@ -34,11 +35,15 @@ def demo(values: Values, _: list[str]) -> int:
     prepare(root)
     from lycosa.log import setup
     from lycosa.node import run_crawl
+    from lycosa.simweb.certs import available
     from lycosa.simweb.serve import SimWeb
 
     setup(values["log-level"], values["log-format"])
     delay: float = values["delay"]
     spec = demo_spec(values["domains"], values["pages"], delay)
+    if not available():
+        _say(f"Over http only: https needs a package ({pip_install('cryptography')}).")
+        spec = replace(spec, https=0.0)
     _say(f"Starting a simulated web of {spec.domains:,} domains on this machine ...")
     with SimWeb(spec, root / "simweb") as web:
         seeds = root / "seeds.txt"

@@ -63,6 +63,7 @@ def status(values: Values, _: list[str]) -> int:
     found["limit"] = limit_of(found, stored) if found["running"] else ""
     found["waits"] = long_waits(found["waits"], stored)
     found["loop"] = loop_of(found["engines"])
+    found["state"] = state(found)
     if values["json"]:
         print_json(found)
     else:
@@ -132,10 +133,11 @@ def same_crawl(values: Values) -> tuple[object, ...]:
 
 def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] = ()) -> list[str]:
     """The status for people; pure."""
+    found = {**found, "now_ms": now_ms}
     alive = [each for each in found["engines"] if is_alive(each, now_ms)]
     since = (now_ms - found["started_ms"]) / 1000 if found["started_ms"] else 0.0
     lines = [
-        f"{_state(found, alive, where)}, started {duration(since)} ago",
+        f"{_state_text(found, where)}, started {duration(since)} ago",
         f"pages    {found['pages']:,} ({found['ok']:,} ok), {size(found['bytes'])} received",
         f"queued   {found['queued']:,} URLs",
         f"domains  {found['domains']:,}, {found['leased']:,} held by engines,"
@@ -176,14 +178,23 @@ def is_alive(engine: dict[str, Any], now_ms: int) -> bool:
     return bool(engine["alive"]) and engine.get("lease_until", now_ms + 1) > now_ms
 
 
-def _state(found: dict[str, Any], alive: list[dict[str, Any]], where: tuple[object, ...]) -> str:
+def state(found: dict[str, Any]) -> str:
+    """One word: finished, stopped, stopping, loading (and crawling what is loaded) or running."""
     if found["finished"]:
         return "finished"
+    alive = any(is_alive(each, found["now_ms"]) for each in found["engines"])
     if not alive and not found.get("running"):
-        return f"stopped (go on with '{called('crawl', '--resume', *where)}')"
+        return "stopped"
     if found["stop_requested"]:
         return "stopping"
-    return "running" if found["seeds_loaded"] else "running, loading seeds"
+    return "running" if found["seeds_loaded"] else "loading"
+
+
+def _state_text(found: dict[str, Any], where: tuple[object, ...]) -> str:
+    word = state(found)
+    if word == "stopped":
+        return f"stopped (go on with '{called('crawl', '--resume', *where)}')"
+    return "running, loading seeds" if word == "loading" else word
 
 
 def _engine_line(engine: dict[str, Any], now_ms: int) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lycosa import ownfiles
-from lycosa.called import called
+from lycosa.called import called, pip_install
 from lycosa.errors import Damaged, StoreError, StoreGone, UserError
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots, Url
 from lycosa.urls import domain_of, host_of
@@ -496,5 +496,5 @@ def _need_psycopg() -> None:
 
     if find_spec("psycopg") is None:
         raise UserError(
-            "A store on PostgreSQL needs the package psycopg: pip install 'lycosa[postgres]'."
+            f"A store on PostgreSQL needs another package: {pip_install('psycopg[binary]')}"
         )

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lycosa.called import pip_install
 from lycosa.errors import UserError
 from lycosa.simweb.paths import registrable
 
@@ -26,6 +27,15 @@ _DAYS = 30
 _CACHED_CONTEXTS = 1_000
 
 
+def available() -> bool:
+    """Whether certificates can be made here."""
+    try:
+        _library()
+    except UserError:
+        return False
+    return True
+
+
 def _library() -> tuple[Any, Any, Any, Any]:
     try:
         from cryptography import x509
@@ -33,8 +43,8 @@ def _library() -> tuple[Any, Any, Any, Any]:
         from cryptography.hazmat.primitives.asymmetric import ec
     except ImportError as error:
         raise UserError(
-            "A simulated web with https needs the package 'cryptography': install lycosa[simweb], "
-            "or ask for one without https (--https 0)."
+            "A simulated web with https needs another package: "
+            f"'{pip_install('cryptography')}', or ask for one without https (--https 0)."
         ) from error
     return x509, hashes, serialization, ec
 

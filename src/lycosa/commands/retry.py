@@ -1,0 +1,74 @@
+"""`lycosa retry`: pages that failed for good become queued URLs again, each once.
+
+Which ones is asked by outcome. Origins that were given up are tried anew with them: in the store,
+and by engines that hold their domains now.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from lycosa.called import called
+from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
+from lycosa.commands.look import opened, print_json, same_crawl
+from lycosa.commands.names import check_outcome, known_domain
+from lycosa.config import Values
+from lycosa.errors import UserError
+
+if TYPE_CHECKING:
+    from lycosa.frontier import Reader
+
+_CHUNK = 2000  # pages of one transaction
+_EVERY = 10**15
+
+
+def retry(values: Values, _: list[str]) -> int:
+    """Queue pages with one outcome again."""
+    outcome: str = values["outcome"]
+    if not outcome:
+        raise UserError("Say which pages to try again: --outcome NAME, such as timeout.")
+    if outcome == "ok":
+        raise UserError("Pages with the outcome ok did not fail, and their text is kept.")
+    with opened(values) as reader:
+        check_outcome(reader, outcome)
+        domain = known_domain(reader, values["domain"])
+        keys = _keys(reader, outcome, domain)
+        pages = len(keys) // 2
+        what = f"{pages:,} page{'' if pages == 1 else 's'} with the outcome {outcome}"
+        wanted = bool(pages) and not values["dry-run"]
+        if wanted:
+            check_terminal(values["yes"], f"queue {what} again")
+            if not confirmed(values["yes"], f"Queue {what} again?"):
+                return 1
+        queued = _again(values, reader, keys) if wanted else 0
+    if values["json"]:
+        found = {"outcome": outcome, "pages": pages, "queued_again": queued}
+        print_json({**found, "dry_run": values["dry-run"]})
+    elif wanted:
+        hint = called("crawl", "--resume", *same_crawl(values))
+        print(f"{queued:,} URLs are queued again; a stopped crawl goes on with: {hint}")
+    else:
+        print(f"There {'is' if pages == 1 else 'are'} {what}. Nothing was changed.")
+    return 0
+
+
+def _keys(reader: Reader, outcome: str, domain: str) -> array[int]:
+    """Domain and fingerprint of each page, one after the other: there may be millions."""
+    rows = reader.pages(domain=domain, outcome=outcome, limit=_EVERY, newest=False)
+    return array("q", (number for row in rows for number in (row.domain_id, row.fp)))
+
+
+def _again(values: Values, reader: Reader, keys: array[int]) -> int:
+    """Engines first forget which origins they gave up; then there is something to try."""
+    reader.rules_changed()
+    wait_until_heard(values, reader)
+    frontier, count = open_writer(values, reader), 0
+    try:
+        for at in range(0, len(keys), 2 * _CHUNK):
+            chunk = keys[at : at + 2 * _CHUNK]
+            pairs = list(zip(chunk[::2], chunk[1::2], strict=True))
+            count += sum(frontier.requeue(pairs).values())
+    finally:
+        frontier.close()
+    return count
