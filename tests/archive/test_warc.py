@@ -308,7 +308,7 @@ def _is_response(record: object) -> bool:
 
 PAYLOADS = [
     (b"<!doctype html><p>x", b"", "text/html"),
-    (gzip.compress(b"<html>" + HTML), b"Content-Encoding: gzip\r\n", "text/html"),
+    (gzip.compress(b"<html>" + HTML, mtime=0), b"Content-Encoding: gzip\r\n", "text/html"),
     (brotli.compress(HTML), b"Content-Encoding: br\r\n", "text/html"),
     (b"User-agent: *\nDisallow: /x\n", b"", "text/plain"),
     (b"<?xml version='1.0'?><urlset>", b"", "text/xml"),
