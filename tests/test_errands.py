@@ -374,6 +374,10 @@ def test_who_waits_has_not_failed(make: Make) -> None:
     assert queued + len(world.outcomes()) == 40
     world.run(40 * HOUR)
     assert set(world.outcomes().values()) == {"ok"} and len(world.outcomes()) == 40
+    for engine in world.engines:
+        counted = engine.core.stats.to_dict()
+        told = {name: counted[name] for name in ("failed_visits", "retries") if name in counted}
+        assert not any(told.values()), told  # no visit of theirs is shown as a failure either
 
 
 def test_a_victim_with_much_to_visit_is_fair_to_both(make: Make) -> None:
