@@ -22,6 +22,7 @@ from lycosa.visit import Result, Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0
 NOW = 1000.0
+SHARED = "192.0.2.9"  # an address
 DELAY = 70.0
 HOUR = 3600.0
 
@@ -242,12 +243,12 @@ def test_retry_after_holds_for_the_target(make: Make) -> None:
     assert min(after) - first >= 600
 
 
-def test_one_at_a_time_at_an_address(make: Make) -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_one_at_a_time_at_an_address(make: Make, known: bool) -> None:
     """Different victims at one address: engines share its slot, and pause."""
     answers = {f"https://a{n}.test/robots.txt": to(f"https://v{n}.test/r") for n in range(8)}
-    world = make(
-        answers, engines=2, ip_delay=3.0, address=lambda url: "192.0.2.9" if "/v" in url else ""
-    )
+    there = SHARED if known else None  # or it has to be looked up first
+    world = make(answers, engines=2, ip_delay=3.0, address=lambda url: there if "/v" in url else "")
     world.seed(*(f"https://a{n}.test/" for n in range(8)))
     world.run(HOUR, step=0.5)
     times = sorted(when for when, url in world.asked if "//v" in url)
@@ -373,6 +374,10 @@ def test_who_waits_has_not_failed(make: Make) -> None:
     assert queued + len(world.outcomes()) == 40
     world.run(40 * HOUR)
     assert set(world.outcomes().values()) == {"ok"} and len(world.outcomes()) == 40
+    for engine in world.engines:
+        counted = engine.core.stats.to_dict()
+        told = {name: counted[name] for name in ("failed_visits", "retries") if name in counted}
+        assert not any(told.values()), told  # no visit of theirs is shown as a failure either
 
 
 def test_a_victim_with_much_to_visit_is_fair_to_both(make: Make) -> None:
@@ -606,8 +611,6 @@ def test_a_failure_elsewhere_is_no_reason_for_http(make: Make) -> None:
 
 
 # -- many hosts at one address --------------------------------------------------------------------
-
-SHARED = "192.0.2.9"
 
 
 def at_address(world: World, part: str) -> list[float]:

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from lycosa.dedup import signed_hash
+from lycosa.frontier import ANSWER_MS, Link
 from lycosa.records import Flag, Kind, Origin, QueuedUrl, Request, Response, SharedRobots, Url
 from lycosa.robots_reply import redirect_of, rules_of
 from lycosa.scheduler import KnownOrigin
@@ -20,7 +21,6 @@ from lycosa.scope import Scope
 from lycosa.urls import domain_id, domain_of, host_of
 
 MAX_REDIRECTS = 5  # of one robots.txt, in and out of its domain
-TTL_MS = 3_600_000  # that an answer serves everyone who asks for that URL
 AIM_MS = 24 * 3600 * 1000  # after which the origin is asked anew where its robots.txt is
 LOOK_MOST_MS = 1_200_000  # between two looks for an answer: less than an answer is kept
 WAITS = "waits-for-robots"  # what a visit says that found no answer yet; not a failure
@@ -33,8 +33,6 @@ _SHAPES = frozenset({"depth", "segments", "repeated-segments", "query-length", "
 
 # No response at all: nobody was asked.
 NOTHING = Response(Request("", "", 0, False, Kind.ROBOTS, 0.0))
-
-Link = tuple[int, int, Url, int, str, int]
 
 
 def is_errand(url: QueuedUrl) -> bool:
@@ -103,7 +101,7 @@ def _counts(found: SharedRobots | None, record: Origin, now_ms: int) -> bool:
     """Good answers count for an hour, bad ones for those who had asked before."""
     if found is None or found.url != record.aim:
         return False
-    return found.fetched_ms >= (now_ms - TTL_MS if found.status else record.asked_ms)
+    return found.fetched_ms >= (now_ms - ANSWER_MS if found.status else record.asked_ms)
 
 
 def waits(known: KnownOrigin, now_ms: int, delay: float) -> None:

@@ -10,7 +10,8 @@ import pytest
 from harness import Crawl, lycosa, wait_for
 from test_cluster import DELAY, SHORT, SPEC, Cluster
 
-from lycosa.frontier import migrate
+from lycosa.frontier import StoreRules, migrate
+from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.simweb.serve import SimWeb
 
 
@@ -85,3 +86,15 @@ def make_crawl(data: Path) -> None:
 
     data.mkdir()
     create(data / "crawl.sqlite", CrawlSettings(email="tests@lycosa.example"))
+
+
+def test_every_table_and_column_moves(tmp_path: Path) -> None:
+    """But the settings, which come last, and the slots of errands: none is under way."""
+    store = SqliteFrontier(tmp_path / "crawl.sqlite", StoreRules(), lambda: 0, create=True)
+    names = {row[0] for row in store.db.execute("SELECT name FROM sqlite_master WHERE sql > ''")}
+    tables = {name for name in names if not name.startswith("sqlite_") and "_by_" not in name}
+    assert tables - {"crawl", "slots"} == {table.name for table in migrate.TABLES}
+    for table in migrate.TABLES:
+        rows = store.db.execute(f"SELECT name FROM pragma_table_info('{table.name}')").fetchall()
+        assert {row[0] for row in rows} == set(table.columns), table.name
+    store.close()

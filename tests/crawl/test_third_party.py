@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,12 +24,13 @@ from lycosa.simweb.spec import WorldSpec
 
 DELAY = 0.3
 DOMAINS = 25
-SPEC = WorldSpec(seed=2, domains=DOMAINS, pages=2, https=0.0, delay=DELAY).only("robots-aimed")
+SPEC = WorldSpec(seed=2, domains=DOMAINS, pages=2, https=0.0, delay=DELAY)
 
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[SimWeb]:
-    with SimWeb(SPEC, tmp_path / "log") as web:
+    """Every domain aims at one and the same, by a URL of its own."""
+    with SimWeb(SPEC.only("robots-aimed"), tmp_path / "log") as web:
         yield web
 
 
@@ -57,7 +59,7 @@ def test_the_third_party_is_asked_once_a_delay(web: SimWeb, tmp_path: Path) -> N
 
 def test_a_request_for_others_is_in_the_ledger(tmp_path: Path) -> None:
     """One robots.txt of five domains: asked for once, as a visit of the domain where it lies."""
-    spec = WorldSpec(seed=2, domains=5, pages=1, https=0.0, delay=DELAY).only("robots-away")
+    spec = replace(SPEC, domains=5, pages=1).only("robots-away")
     with SimWeb(spec, tmp_path / "log") as web:
         crawl = Crawl(web, tmp_path, DELAY, "--engines", "2", "--ip-delay", "0")
         assert crawl.run() == 0, crawl.log.read_text()
