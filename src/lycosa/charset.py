@@ -98,9 +98,12 @@ def _declared_inside(head: bytes) -> str:
 def _labels_inside(head: bytes) -> Iterator[bytes]:
     if declaration := _XML.match(head):
         yield declaration[1]
-    if b"<!--" in head:
-        head = _COMMENT.sub(b"", head)
-    for tag in _META.finditer(head):
+    first = _META.search(head)
+    if first is None:
+        return
+    if b"<!--" not in head[: first.start()]:
+        yield from _IN_TAG.findall(first[0])  # nearly always the end of it
+    for tag in _META.finditer(_COMMENT.sub(b"", head)):
         yield from _IN_TAG.findall(tag[0])
 
 
