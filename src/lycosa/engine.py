@@ -68,6 +68,7 @@ NAMES = 50_000  # addresses of hosts that are remembered, 500 bytes each: those 
 # Seconds of a turn that may go to each kind of work, by the clock on the wall: whoever else wants
 # the core or the interpreter must not make turns long. What is left waits for the next turn.
 SERVE_BUDGET = 0.007  # sockets
+SOCKETS = 64  # looked at in one turn: more than the budget is good for would be asked for twice
 FULL_BUDGET = 0.001  # sockets, while many responses wait: what has come goes before what comes
 RESPONSE_BUDGET = 0.010  # responses
 START_BUDGET = 0.004  # new visits
@@ -246,7 +247,7 @@ class Engine:
         gauges = self._gauges
         now = engine_now()
         gauges.waits(now, self.core.waits_for_store(now))
-        ready = self.poller.poll(self._timeout(now))
+        ready = self.poller.poll(self._timeout(now), SOCKETS)
         now = engine_now()
         gauges.begins(now)
         full = len(self.fetcher.finished) >= BACKLOG
