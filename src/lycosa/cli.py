@@ -280,7 +280,10 @@ def _unknown(word: str, command: str | None) -> str:
 
 
 def _run(argv: list[str]) -> int:
-    command, values, words = parse(argv)
+    try:
+        command, values, words = parse(argv)
+    finally:
+        sys.stdout.flush()  # of a help text: a closed pipe shows here, not at exit
     module, function = command.does.split(":")
     run: Callable[[Values, list[str]], int] = getattr(
         import_module(f"lycosa.commands.{module}"), function

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.archive.ledger import Ledger, TailInfo, Visit, audit, mend, read, tail
-from lycosa.archive.segments import listed
+from lycosa.archive.segments import listed, segment_id, segment_name
 from lycosa.errors import StoreError
 
 BIG = 1 << 20
@@ -423,3 +423,18 @@ def test_an_audit_judges_each_visit_by_the_delay_of_its_time() -> None:
     assert not audit(visits, 70.0).ok
     assert audit(visits, 70.0, [(23_000, 10.0)]).ok
     assert not audit(visits, 70.0, [(11_000, 10.0)]).ok
+
+
+@pytest.mark.parametrize(
+    "line", ["8", "[]", "{}", "null", '["s"]', '["s",1,2]', '["s","a","b"]', '["e","a",1]', "[[]]"]
+)
+def test_a_damaged_line_that_is_json_is_damage_too(line: str, tmp_path: Path) -> None:
+    path = tmp_path / segment_name("visits", segment_id(1, 1))
+    path.parent.mkdir()
+    good = '["s","a.test",1800000000000]\n'
+    path.write_text(f"{good}{line}\n")
+    assert [visit.domain for visit in read(tmp_path)] == ["a.test"]  # as a torn last line
+    assert tail(tmp_path, {}, {1})["a.test"].last_ms == 1_800_000_000_000
+    path.write_text(f"{line}\n{good}")
+    with pytest.raises(StoreError, match="damaged"):
+        list(read(tmp_path))

@@ -19,7 +19,7 @@ from lycosa.errors import UserError
 from lycosa.simweb.paths import registrable
 
 if TYPE_CHECKING:
-    from cryptography.x509 import Certificate, CertificateBuilder
+    from cryptography.x509 import Certificate, CertificateBuilder, KeyUsage
 
 CA_FILE = "ca.pem"
 _FILES = ("ca-key.pem", "leaf.pem")
@@ -55,7 +55,8 @@ def _pem(key: Any) -> bytes:
     return bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
 
 
-def _builder(subject: str, issuer: str, public: Any) -> CertificateBuilder:
+def _builder(subject: str, issuer: str, public: Any, signer: Any) -> CertificateBuilder:
+    """With both key identifiers, which strict verifiers (Python 3.13) ask for."""
     x509, _, _, _ = _library()
     today = datetime.datetime.now(datetime.UTC)
     builder: CertificateBuilder = (
@@ -66,6 +67,8 @@ def _builder(subject: str, issuer: str, public: Any) -> CertificateBuilder:
         .serial_number(x509.random_serial_number())
         .not_valid_before(today - datetime.timedelta(days=1))
         .not_valid_after(today + datetime.timedelta(days=_DAYS))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer), critical=False)
     )
     return builder
 
@@ -80,12 +83,26 @@ def make_authority(directory: Path) -> None:
     x509, _, serialization, ec = _library()
     directory.mkdir(parents=True, exist_ok=True)
     key = ec.generate_private_key(ec.SECP256R1())
-    builder = _builder("Simulated web", "Simulated web", key.public_key())
+    public = key.public_key()
+    builder = _builder("Simulated web", "Simulated web", public, public)
+    builder = builder.add_extension(_signs_certificates(), critical=True)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     pem = _sign(builder, key).public_bytes(serialization.Encoding.PEM)
     (directory / CA_FILE).write_bytes(pem)
     _write_secret(directory / _FILES[0], _pem(key))
     _write_secret(directory / _FILES[1], make_leaf(directory, ["*.test"]))
+
+
+def _signs_certificates() -> KeyUsage:
+    x509, _, _, _ = _library()
+    others = (
+        *("digital_signature", "content_commitment", "key_encipherment", "data_encipherment"),
+        *("key_agreement", "encipher_only", "decipher_only"),
+    )
+    usage: KeyUsage = x509.KeyUsage(
+        key_cert_sign=True, crl_sign=True, **dict.fromkeys(others, False)
+    )
+    return usage
 
 
 def _write_secret(path: Path, data: bytes) -> None:
@@ -99,7 +116,7 @@ def make_leaf(directory: Path, names: list[str]) -> bytes:
     signer = serialization.load_pem_private_key((directory / _FILES[0]).read_bytes(), None)
     key = ec.generate_private_key(ec.SECP256R1())
     alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
-    builder = _builder(names[0], "Simulated web", key.public_key())
+    builder = _builder(names[0], "Simulated web", key.public_key(), signer.public_key())
     certificate = _sign(builder.add_extension(alternatives, critical=False), signer)
     return _pem(key) + certificate.public_bytes(serialization.Encoding.PEM)
 
