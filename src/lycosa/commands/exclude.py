@@ -36,6 +36,8 @@ def exclude(values: Values, words: list[str]) -> int:
     if not words:
         raise UserError("Name what to exclude: a domain, host or URL pattern; or --list.")
     lines = list(parse_excludes(words, known=values["remove"]))
+    if not lines:
+        raise UserError("There is no pattern in these words: write a domain, host or URL pattern.")
     return _remove(values, lines) if values["remove"] else _add(values, lines)
 
 
