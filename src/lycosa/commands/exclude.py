@@ -117,10 +117,10 @@ def allowed(yes: bool, lines: Iterable[str], counter: Counter, quiet: bool = Fal
 def _remove(values: Values, lines: list[str]) -> int:
     with opened(values) as reader:
         known = reader.exclusions()[1]
-        for line in lines:
-            if line not in known:
-                raise UserError(f"'{line}' is no exclusion of this crawl{closest(line, known)}")
         rows = sum(1 for _ in _freed(reader, lines))
+        for line in lines:
+            if line not in known and not rows:  # with rows, an earlier removal was cut off
+                raise UserError(f"'{line}' is no exclusion of this crawl{closest(line, known)}")
         if not values["dry-run"]:
             total = reader.remove_exclusions(lines)
             wait_until_heard(values, reader)
