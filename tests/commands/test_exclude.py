@@ -166,6 +166,19 @@ def test_what_another_line_hits_stays_out(crawl: Stored) -> None:
     assert "6 URLs that were taken out" in crawl.run("exclude", ".test", "--remove")
 
 
+def test_a_removal_that_was_cut_off_can_be_repeated(crawl: Stored) -> None:
+    from contextlib import closing
+
+    from lycosa.frontier import open_reader
+
+    crawl.run("exclude", "b.test", "--yes")
+    take_out(crawl)
+    with closing(open_reader(crawl.root, crawl.store)) as reader:
+        reader.remove_exclusions(["b.test"])  # and then came the kill
+    assert "2 URLs that were taken out" in crawl.run("exclude", "b.test", "--remove")
+    assert "is no exclusion" in crawl.run("exclude", "b.test", "--remove", code=2)
+
+
 def test_what_is_kept_is_bounded(crawl: Stored) -> None:
     crawl.run("exclude", ".test", "--yes")
     take_out(crawl, left_out=3)

@@ -36,6 +36,8 @@ def exclude(values: Values, words: list[str]) -> int:
     if not words:
         raise UserError("Name what to exclude: a domain, host or URL pattern; or --list.")
     lines = list(parse_excludes(words, known=values["remove"]))
+    if not lines:
+        raise UserError("There is no pattern in these words: write a domain, host or URL pattern.")
     return _remove(values, lines) if values["remove"] else _add(values, lines)
 
 
@@ -115,10 +117,10 @@ def allowed(yes: bool, lines: Iterable[str], counter: Counter, quiet: bool = Fal
 def _remove(values: Values, lines: list[str]) -> int:
     with opened(values) as reader:
         known = reader.exclusions()[1]
-        for line in lines:
-            if line not in known:
-                raise UserError(f"'{line}' is no exclusion of this crawl{closest(line, known)}")
         rows = sum(1 for _ in _freed(reader, lines))
+        for line in lines:
+            if line not in known and not rows:  # with rows, an earlier removal was cut off
+                raise UserError(f"'{line}' is no exclusion of this crawl{closest(line, known)}")
         if not values["dry-run"]:
             total = reader.remove_exclusions(lines)
             wait_until_heard(values, reader)
