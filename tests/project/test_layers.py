@@ -16,8 +16,8 @@ LAYERS = {
     " sitemaps decode dedup metrics charset htmlguard _links _scan visit",
     "edges": "archive frontier dns fetch transfer multis trust curl inbox _inbox poller log view"
     " sandbox ownfiles",
-    "engine": "datadir dbfile original mark patience opening seeding harvest core exchange engine"
-    " upkeep memory worker node",
+    "engine": "datadir dbfile original verify mending mark patience opening seeding harvest"
+    " core exchange engine upkeep memory worker node",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

@@ -105,6 +105,8 @@ def status_lines(found: dict[str, Any], now_ms: int) -> list[str]:
         f"outcomes {kinds(found['outcomes']) or '-'}",
         f"dropped  {kinds(found['drops']) or '-'}",
     ]
+    if found.get("lost"):
+        lines.append(f"LOST     {found['lost']:,} pages lost what was kept: see 'lycosa verify'")
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     return lines + [_engine_line(each, now_ms) for each in alive]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Link = tuple[int, int, str, int, str, int]
 
 DATABASE = "crawl.sqlite"
+LOST_KEY = "lost:"  # before the name of a node: how many pages lost something, as last seen
 MOVED = "moved"  # a file that says to which server the crawl went
 HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
 
@@ -196,6 +197,13 @@ class Frontier(Protocol):
         says that the text of all of them is gone.
         """
 
+    def lose(self, text: Sequence[tuple[int, int]], warc: Sequence[tuple[int, int]]) -> int:
+        """Note that the text, or the WARC records, of pages are gone for good: of the former the
+        outcome changes to TEXT_LOST. Returns how many lost their text."""
+
+    def shorten(self, kind: str, number: int, length: int) -> None:
+        """Less of a segment is left than was committed, and nothing is expected of the rest."""
+
     def expired(self) -> list[int]:
         """Engines whose lease ended and that nobody declared dead; none as long as the caller
         itself has not been in touch with the store for one lease time (`Contact`)."""
@@ -258,6 +266,23 @@ class Frontier(Protocol):
     def close(self) -> None: ...
 
 
+class Placed(NamedTuple):
+    """Where what is kept of a page lies."""
+
+    id: int
+    domain_id: int
+    fp: int
+    url: str
+    fetched_ms: int
+    content_hash: int
+    outcome: str
+    text_segment: int
+    text_frame: int
+    text_offset: int
+    warc_segment: int
+    warc_offset: int
+
+
 class Place(NamedTuple):
     """Where the output of an engine lies."""
 
@@ -307,6 +332,10 @@ class Reader(Protocol):
     def request_stop(self) -> None: ...
 
     def committed_segments(self) -> dict[tuple[str, int], int]: ...
+
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+        """Pages that say where their text or WARC records are, or that should, by `id`, some at a
+        time; all of them, or those with something in segments of these numbers."""
 
     def place(self, owner: int) -> Place | None:
         """Where an engine's output lies; None: in the directory of the crawl."""

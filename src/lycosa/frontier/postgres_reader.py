@@ -4,7 +4,7 @@ and the exclusions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
-from lycosa.frontier import Place, queries
+from lycosa.frontier import Place, Placed, queries
 from lycosa.frontier.postgres_db import check_version, connect, mapped, parsed, place
 from lycosa.frontier.readers import ACTIVE_LIMIT, COUNT_LIMIT, engine_values, page_row, summed
 from lycosa.frontier.states import waits_until
@@ -151,6 +151,11 @@ class PostgresReader:
 
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
+
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+        numbers = None if only is None else list(only)
+        rows = self._rows("pages_placed", after=after, limit=limit, only=numbers)
+        return [Placed(**row) for row in rows]
 
     def place(self, owner: int) -> Place | None:
         return next((Place(**row) for row in self._rows("place", owner=owner)), None)

@@ -5,13 +5,13 @@ the stop request and the exclusions.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
-from lycosa.frontier import Place, queries
+from lycosa.frontier import Place, Placed, queries
 from lycosa.frontier.readers import ACTIVE_LIMIT, COUNT_LIMIT, engine_values, page_row, summed
 from lycosa.frontier.sqlite_db import (
     check_sound,
@@ -21,6 +21,7 @@ from lycosa.frontier.sqlite_db import (
     errors_mapped,
     mapped,
 )
+from lycosa.frontier.sqlite_store import json_ids
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
@@ -157,6 +158,12 @@ class SqliteReader:
     @errors_mapped
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
+
+    @errors_mapped
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+        numbers = None if only is None else json_ids(list(only))
+        values = {"after": after, "limit": limit, "only": numbers}
+        return [Placed(*row) for row in self._rows("pages_placed", values)]
 
     def place(self, owner: int) -> Place | None:
         return None
