@@ -26,7 +26,7 @@ from lycosa.options import SWITCH, Option, options_of
 from lycosa.terminal import guarded
 
 DAMAGE_SECONDS = 30.0  # for a search for damage when a command failed in an unforeseen way
-RUNS = ("crawl", "demo")
+RUNS = ("crawl", "demo", "verify")  # that fail with 1 on a damaged database
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,15 @@ COMMANDS = (
         "DIR",
         "*",
         "data directories of several nodes; else that of --data-dir",
+    ),
+    Command(
+        "verify",
+        "verify:verify",
+        "read all that is kept, and name every page that lost something",
+        ("lycosa verify", "lycosa verify --requeue", "lycosa verify --moved text/*.jsonl.zst"),
+        "SEGMENT",
+        "*",
+        "with --moved or --returned: files under the data directory",
     ),
     Command(
         "simweb",

@@ -473,7 +473,7 @@ class Supervisor:
             run.pages = max(run.pages, self.stored_pages)
             return run
         run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
-        run.outcomes = total["outcomes"]
+        run.outcomes, run.lost = total["outcomes"], total["lost"]
         return run
 
     def _end(self) -> int:

@@ -134,6 +134,7 @@ def _open_server(
     else:
         name = _begin(frontier, root, crawl, limits, sources)
     _take_over(frontier, root, name)
+    upkeep.name_losses(frontier, root, node.store, frontier.everyone(name))
     # Other nodes must not think that the crawl has ended before these seeds are loaded.
     now = frontier.now_ms()
     loading = {"seeds_loaded": 0, "finished": 0, loading_key(name): now} if sources else {}
@@ -240,6 +241,7 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
     to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
     frontier.now_ms = lambda: int(engine_now() * 1000 + to_ms)
     _take_over(frontier, node.data_dir, "")
+    upkeep.name_losses(frontier, node.data_dir, node.store, frontier.everyone())
     frontier.put_exclusions(crawl.exclude)
     if resume:
         _tell_changes(frontier, crawl)

@@ -218,7 +218,7 @@ NETWORK = Kind("a network such as 10.1.0.0/16", parse_network)
 NAMESERVER = Kind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
 PORTS = Kind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
-READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit")
+READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
 EVERY = ("crawl", "check", *READERS)
 LOGGERS = ("crawl", "demo")
 
@@ -334,6 +334,14 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("delay", seconds("1h"), 0.5, "wait this long between visits to a domain", "TIME",
            unit="seconds", commands=("demo",), flag_only=True),
+    Option("requeue", SWITCH, False, "queue the pages again whose text is gone",
+           commands=("verify",), flag_only=True),
+    Option("mark-lost", SWITCH, False, "note what is gone, so that nobody looks for it",
+           commands=("verify",), flag_only=True),
+    Option("moved", SWITCH, False, "you keep these segments elsewhere: they are not missing",
+           commands=("verify",), flag_only=True),
+    Option("returned", SWITCH, False, "these segments are back in their place",
+           commands=("verify",), flag_only=True),
     Option("from", PATH, None, "the data directory of the crawl to move", "DIR",
            commands=("migrate",), flag_only=True),
     Option("to", STORE, None, "the database to move it to", "postgresql://…",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -40,6 +41,18 @@ def open_own(path: Path, flags: int) -> int:
         os.close(fd)
         raise _foreign(path)
     return fd
+
+
+def unshare(path: Path) -> None:
+    """A file that has other names too, as in a backup by hard links, becomes one of its own."""
+    if path.is_symlink() or path.stat().st_nlink == 1:
+        return
+    draft = path.with_name(f"{path.name}.new")
+    with create(draft) as target, path.open("rb") as source:
+        shutil.copyfileobj(source, target)
+        target.flush()
+        os.fsync(target.fileno())
+    draft.rename(path)
 
 
 def create(path: Path) -> BinaryIO:

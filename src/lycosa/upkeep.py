@@ -6,13 +6,16 @@ Owns no loop and no process: the supervisor calls it when it starts and when an 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 
 from lycosa import mark
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
-from lycosa.frontier import Frontier
+from lycosa.datadir import node_of
+from lycosa.frontier import LOST_KEY, Frontier, open_reader
 from lycosa.log import get_logger
+from lycosa.verify import MOVED_KEY, Report, moved_segments, own_segments, suspicious, verified
 
 # Bytes of a ledger before its committed length that are read too: a line may be on disk with one
 # commit while what it tells of goes to the store with the next.
@@ -33,7 +36,9 @@ def rescue(frontier: Frontier, root: Path, dead: Collection[int], starting: bool
     committed = committed_lengths(frontier)
     delays = _learnt(root, committed, dead)
     ledger.mend(root, dead)
-    _tell(cut_back(root, committed, dead))
+    report = cut_back(root, committed, dead)
+    if not starting:  # a start looks at everything (`name_losses`)
+        _tell(report)
     living = set(frontier.living())
     killed = [owner for owner in dead if owner in living]
     return frontier.rescue(killed, delays if killed or not starting else {})
@@ -51,6 +56,45 @@ def committed_lengths(frontier: Frontier) -> dict[str, int]:
         segment_name(kind, number): length
         for (kind, number), length in frontier.committed_segments().items()
     }
+
+
+def name_losses(frontier: Frontier, root: Path, store: str, owners: Collection[int]) -> int:
+    """Name and count what a directory lost since the last run, and go on: what is to be done about
+    it is the user's choice. Costs a look at names and sizes as long as nothing is missing. Returns
+    how many pages are concerned."""
+    lengths = own_segments(frontier.committed_segments(), owners)
+    moved = moved_segments({MOVED_KEY: frontier.setting(MOVED_KEY)})
+    found = suspicious(root, lengths, moved)
+    pages = 0
+    if found:
+        with (
+            closing(open_reader(root, store)) as reader,
+            verified(reader, root, owners, only=found) as verifier,
+        ):
+            pages = verifier.report.concerned
+            _name(verifier.report, pages)
+    note_losses(frontier, root, pages)
+    return pages
+
+
+def _name(report: Report, pages: int) -> None:
+    for verdict in report.bad:
+        log.warning(
+            f"what was kept is gone: {verdict.name} is {verdict.state or 'damaged'}",
+            pages=verdict.pages,
+        )
+    log.warning(
+        f"{pages:,} pages have lost their text or WARC records: 'lycosa verify' names them, and"
+        " --requeue fetches them again, --mark-lost notes the loss, --moved says that you keep"
+        " segments elsewhere; the crawl goes on"
+    )
+
+
+def note_losses(frontier: Frontier, root: Path, pages: int) -> None:
+    """For `lycosa status`: how many pages a node is known to have lost."""
+    key = LOST_KEY + node_of(root)
+    if int(frontier.setting(key) or 0) != pages:
+        frontier.put_settings({key: pages})
 
 
 def suspect_page(frontier: Frontier, root: Path, engine: int) -> bool:

@@ -40,6 +40,7 @@ class Snapshot:
     rss_mb: float = 0.0
     outcomes: dict[str, int] = field(default_factory=dict)
     retries: dict[str, int] = field(default_factory=dict)  # failures to be tried again, by cause
+    lost: int = 0  # pages of earlier runs whose text is gone
     max_pages: int = 0  # 0: no limit
     max_duration: float = 0.0  # s; 0: no limit
     limiting: str = ""
@@ -95,6 +96,10 @@ def summary(
     ]
     if now.outcomes:
         lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
+    if now.lost:
+        lines.append(
+            f"{now.lost:,} pages of earlier runs lost what was kept: 'lycosa verify' names them."
+        )
     if store:
         lines.append(f"The text that this node fetched is in {data_dir}/text.")
         lines.append(f"Where all of it is: {called('pages', '--store', store)}")

@@ -170,6 +170,38 @@ def test_a_finished_crawl_is_no_longer_finished(bench: Bench) -> None:
     assert bench.frontier.setting("finished") == "0"
 
 
+# -- lost -----------------------------------------------------------------------------------------
+
+
+def test_lost_text_changes_the_outcome_and_the_counts(bench: Bench) -> None:
+    seed(bench, "https://a.test/1", "https://a.test/2", "https://a.test/3")
+    owner = bench.frontier.register("host", 1)
+    (lease,) = bench.frontier.lease(owner, 1)
+    done = [page(lease.domain_id, url) for url in lease.urls]
+    for row in done:
+        row.text_segment = row.warc_segment = 100_001
+    bench.frontier.commit(owner, batch(1, pages=done, released=[release(lease, 0)]))
+    one, two, three = [(row.domain_id, row.fp) for row in done]
+    for lost in (2, 0):  # twice is once
+        assert bench.frontier.lose([one, two, one], [two, three]) == lost
+    assert told(bench)["outcomes"] == {"text-lost": 2, "ok": 1}
+    check_counts(bench)
+    columns = "fp, text_segment, warc_segment"
+    rows = bench.frontier.db.execute(f"SELECT {columns} FROM pages").fetchall()
+    kept = {one[1]: (0, 100_001), two[1]: (0, 0), three[1]: (100_001, 0)}
+    assert {row[0]: tuple(row[1:]) for row in rows} == kept
+    assert bench.frontier.requeue([one]) == {"text-lost": 1}  # it has no text to be there twice
+    check_counts(bench)
+
+
+def test_a_segment_is_shortened_and_never_lengthened(bench: Bench) -> None:
+    owner = bench.frontier.register("host", 1)
+    bench.frontier.commit(owner, batch(1, segments=[("text", 5, 100, False)]))
+    for length, then in ((60, 60), (80, 60), (0, 0)):
+        bench.frontier.shorten("text", 5, length)
+        assert bench.frontier.committed_segments() == {("text", 5): then}
+
+
 # -- counts ---------------------------------------------------------------------------------------
 
 

@@ -34,19 +34,34 @@ def make(
     pages: int = 120,
     engines: int = 2,
     warc: bool = True,
-    segment_bytes: int = 6000,
+    segment_bytes: int = 2500,
+    join: bool = False,
 ) -> None:
     """A crawl that has fetched everything, several small segments for each engine."""
-    with opened(root, store) as (frontier, node):
+    with opened(root, store, join) as (frontier, node):
         domains = max(1, pages // 10)
-        links = [_link(f"d{n % domains}.test", f"/{n}") for n in range(pages)]
+        name = root.name if join else "d"
+        links = [_link(f"{name}{n % domains}.test", f"/{n}") for n in range(pages)]
         frontier.add(links, rank=0)
-        workers = [_Worker(frontier, root, node, warc, segment_bytes) for _ in range(engines)]
-        while sum(worker.work() for worker in workers):
-            pass
-        for worker in workers:
-            worker.end()
-        frontier.put_settings({"seeds_loaded": 1, "finished": 1})
+        _crawl(frontier, root, node, engines, warc, segment_bytes)
+
+
+def finish(root: Path, store: str = "sqlite") -> None:
+    """Go on with a crawl until nothing is queued."""
+    with opened(root, store, resume=True) as (frontier, node):
+        _crawl(frontier, root, node, 1, True, 6000)
+        assert frontier.backlog()[0] == 0
+
+
+def _crawl(
+    frontier: Frontier, root: Path, node: str, engines: int, warc: bool, segment_bytes: int
+) -> None:
+    workers = [_Worker(frontier, root, node, warc, segment_bytes) for _ in range(engines)]
+    while sum(worker.work() for worker in workers):
+        pass
+    for worker in workers:
+        worker.end()
+    frontier.put_settings({"seeds_loaded": 1, "finished": 1})
 
 
 @contextmanager
@@ -81,7 +96,7 @@ class _Worker:
         self.ids = record_ids()
         self.ledger = Ledger(root, self.owner, size)
         text = SegmentWriter(root, "text", self.owner, size)
-        kept = SegmentWriter(root, "warc", self.owner, 4 * size, self._info) if warc else None
+        kept = SegmentWriter(root, "warc", self.owner, 8 * size, self._info) if warc else None
         clock: Callable[[], float] = lambda: 1.0  # noqa: E731
         self.exchanger = Exchanger(frontier, self.owner, clock, text, kept, self.ledger)
         self.warc = warc
@@ -91,7 +106,7 @@ class _Worker:
         return warcinfo(name, wall_now(), self.ids, "lycosa", EMAIL, "agent", "tests")
 
     def work(self) -> bool:
-        leases = self.frontier.lease(self.owner, 3)
+        leases = self.frontier.lease(self.owner, 1)
         batch = Batch(stats={"outcomes": {}, "ok": 0, "pages": 0})
         for lease in leases:
             for url in lease.urls:

@@ -18,8 +18,8 @@ LAYERS = {
     " turns backlog sharing files firstvisits",
     "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
     " log view sandbox ownfiles",
-    "engine": "datadir dbfile original mark patience opening seeding harvest core exchange diary"
-    " engine upkeep memory worker node control pipe gauges machine",
+    "engine": "datadir dbfile original verify mending mark patience opening seeding"
+    " harvest core exchange diary engine upkeep memory worker node control pipe gauges machine",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

@@ -3,6 +3,7 @@
     segments   files that only grow, their committed lengths, and cutting back to them (F2)
     text       one JSON line per page, packed in zstd frames: text/*.jsonl.zst
     warc       requests and responses as received, ISO 28500: warc/*.warc
+    reading, frames, records, lines   whether segments are still what was written
     ledger     when each domain was visited, and the proof of politeness: visits/*.jsonl
 
 Knows nothing of the frontier: committed lengths are handed in and out as plain values.

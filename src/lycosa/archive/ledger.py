@@ -31,7 +31,7 @@ from lycosa.archive.segments import (
     segment_owner,
 )
 from lycosa.errors import StoreError
-from lycosa.ownfiles import open_own
+from lycosa.ownfiles import open_own, unshare
 
 _NOT_LEARNT = -1
 _EXAMPLES = 20
@@ -102,6 +102,7 @@ def mend(root: Path, dead: Collection[int]) -> list[str]:
     for number, path in listed(root, "visits"):
         if segment_owner(number) in dead and _is_torn(path):
             with disk_errors(path):
+                unshare(path)
                 fd = open_own(path, os.O_WRONLY | os.O_APPEND)
                 try:
                     os.write(fd, b"\n")

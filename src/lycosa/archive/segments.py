@@ -12,6 +12,7 @@ import errno
 import io
 import os
 import re
+import stat
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -343,18 +344,25 @@ def cut_back(
 def _cut_file(path: Path, name: str, committed: Mapping[str, int], report: CutReport) -> None:
     length = committed.get(name, 0)
     with disk_errors(path):
-        size = path.stat().st_size
-        if length == 0:
+        found = path.stat() if path.exists() else path.lstat()
+        size = found.st_size
+        if not stat.S_ISREG(found.st_mode):
+            if length:
+                report.missing.append(name)
+        elif length == 0:
             path.unlink()
             report.removed[name] = size
         elif size > length:
-            _truncate(path, length)
+            # Behind a link somebody keeps it elsewhere; nobody reads what is too much.
+            if not path.is_symlink():
+                _truncate(path, length)
             report.truncated[name] = size - length
         elif size < length:
             report.short[name] = length - size
 
 
 def _truncate(path: Path, length: int) -> None:
+    ownfiles.unshare(path)
     fd = ownfiles.open_own(path, os.O_WRONLY)
     try:
         os.ftruncate(fd, length)

@@ -149,6 +149,10 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.append(f"retries  {kinds(found['retries'])} (failures that are tried again)")
     if found.get("waits"):
         lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
+    if found.get("lost"):
+        lines.append(
+            f"LOST     {found['lost']:,} pages lost what was kept: see '{called('verify')}'"
+        )
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     if found.get("loop", {}).get("cpu", {}).get("turns"):

@@ -28,6 +28,7 @@ Link = tuple[int, int, Url, int, str, int]
 DATABASE = "crawl.sqlite"
 NOT_SEEDED = "not-seeded"
 ANSWER_MS = 3_600_000  # for which the answer of an errand is kept for others
+LOST_KEY = "lost:"  # before the name of a node: how many pages lost something, as last seen
 MOVED = "moved"  # a file that says to which server the crawl went
 HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
 EXCLUDED = "excluded"  # the reason for which an exclusion drops a URL
@@ -237,6 +238,13 @@ class Frontier(Protocol):
     def restore(self, rows: Sequence[LeftOut]) -> int:
         """Queue URLs again that exclusions took out; returns how many were not queued or done."""
 
+    def lose(self, text: Sequence[tuple[int, int]], warc: Sequence[tuple[int, int]]) -> int:
+        """Note that the text, or the WARC records, of pages are gone for good: of the former the
+        outcome changes to TEXT_LOST. Returns how many lost their text."""
+
+    def shorten(self, kind: str, number: int, length: int) -> None:
+        """Less of a segment is left than was committed, and nothing is expected of the rest."""
+
     def expired(self) -> list[int]:
         """Engines whose lease ended and that nobody declared dead; none as long as the caller
         itself has not been in touch with the store for one lease time (`Contact`)."""
@@ -320,6 +328,23 @@ class LeftOut(NamedTuple):
         )
 
 
+class Placed(NamedTuple):
+    """Where what is kept of a page lies."""
+
+    id: int
+    domain_id: int
+    fp: int
+    url: str
+    fetched_ms: int
+    content_hash: int
+    outcome: str
+    text_segment: int
+    text_frame: int
+    text_offset: int
+    warc_segment: int
+    warc_offset: int
+
+
 class Place(NamedTuple):
     """Where the output of an engine lies."""
 
@@ -394,6 +419,10 @@ class Reader(Protocol):
     def request_stop(self) -> None: ...
 
     def committed_segments(self) -> dict[tuple[str, int], int]: ...
+
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+        """Pages that say where their text or WARC records are, or that should, by `id`, some at a
+        time; all of them, or those with something in segments of these numbers."""
 
     def place(self, owner: int) -> Place | None:
         """Where an engine's output lies; None: in the directory of the crawl."""

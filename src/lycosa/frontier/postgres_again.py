@@ -9,18 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lycosa.frontier.postgres_add import PostgresAdder
-from lycosa.frontier.postgres_db import int8s, texts
+from lycosa.frontier.postgres_db import Int8s, int8s, texts
 from lycosa.frontier.states import found_order
-from lycosa.frontier.tally import Done, counted, flags_again, taken_back
+from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.urls import split
 
 
 class PostgresAgain(PostgresAdder):
     """See `frontier.Frontier`."""
 
-    def requeue(
-        self, keys: Sequence[tuple[int, int]], *, text_lost: bool = False
-    ) -> dict[str, int]:
+    def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
         chosen = sorted(set(keys))
 
         def work(now: int) -> dict[str, int]:
@@ -32,13 +30,28 @@ class PostgresAgain(PostgresAdder):
 
         return self._transaction(work)
 
-    def _take_back(self, keys: list[tuple[int, int]], anyway: bool) -> list[Done]:
+    def lose(self, text: Sequence[Key], warc: Sequence[Key]) -> int:
+        def work(now: int) -> int:
+            lost = 0
+            if text:
+                keys = _arrays(sorted(set(text)))
+                lost = self._execute("texts_lost", outcome=TEXT_LOST, **keys).rowcount
+                self._account_again({"ok": -lost, TEXT_LOST: lost}, now)
+            if warc:
+                self._execute("warcs_lost", **_arrays(sorted(set(warc))))
+            return lost
+
+        return self._transaction(work)
+
+    def shorten(self, kind: str, number: int, length: int) -> None:
+        values = {"kind": kind, "id": number, "length": length}
+        self._transaction(lambda now: self._execute("segment_shorten", **values))
+
+    def _take_back(self, keys: list[Key], anyway: bool) -> list[Done]:
         """These pages are no longer done; returns those that were."""
         if not keys:
             return []
-        domains, fps = zip(*keys, strict=True)
-        values = {"domains": int8s(domains), "fps": int8s(fps), "anyway": anyway}
-        rows = self._rows("pages_again", **values)
+        rows = self._rows("pages_again", **_arrays(keys), anyway=anyway)
         return sorted((d, f, url, depth, status, out) for d, f, url, depth, status, out in rows)
 
     def _enter_again(self, done: list[Done], now: int) -> None:
@@ -74,3 +87,7 @@ class PostgresAgain(PostgresAdder):
         self._execute("account_add", now=now, queued=0, domains=0)
         outcomes = counted(self._one("outcomes_taken"), (), changes)
         self._execute("account_again", pages=pages, queued=queued, outcomes=outcomes)
+
+
+def _arrays(keys: Sequence[Key]) -> dict[str, Int8s]:
+    return {"domains": int8s(key[0] for key in keys), "fps": int8s(key[1] for key in keys)}

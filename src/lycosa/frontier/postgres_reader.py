@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from lycosa.called import called
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
-from lycosa.frontier import LeftOut, Place, queries
+from lycosa.frontier import LeftOut, Place, Placed, queries
 from lycosa.frontier.postgres_db import check_version, connect, int8s, mapped, parsed, place
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
@@ -211,6 +211,11 @@ class PostgresReader:
 
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
+
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+        numbers = None if only is None else list(only)
+        rows = self._rows("pages_placed", after=after, limit=limit, only=numbers)
+        return [Placed(**row) for row in rows]
 
     def place(self, owner: int) -> Place | None:
         return next((Place(**row) for row in self._rows("place", owner=owner)), None)

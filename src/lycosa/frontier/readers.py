@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from lycosa.frontier import LOST_KEY
 from lycosa.records import PageRow
 
 Engine = dict[str, Any]
@@ -30,6 +31,7 @@ def summed(engines: list[Engine], settings: Mapping[str, Any]) -> dict[str, Any]
         "retries": _tally(engines, "retries"),
         "started_ms": int(settings.get("started_ms", 0)),
         "seeds_loaded": settings.get("seeds_loaded") == "1",
+        "lost": sum(int(settings[key]) for key in settings if key.startswith(LOST_KEY)),
         "finished": settings.get("finished") == "1",
         "stop_requested": settings.get("stop") == "1",
         "engines": [each for each in engines if each["id"]],

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from lycosa.frontier import queries
 from lycosa.frontier.sqlite_add import SqliteAdder
 from lycosa.frontier.states import found_order
-from lycosa.frontier.tally import Done, counted, flags_again, taken_back
+from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.records import Url
 from lycosa.urls import split
 
@@ -21,9 +21,7 @@ SQL = queries.load("sqlite")
 class SqliteAgain(SqliteAdder):
     """See `frontier.Frontier`."""
 
-    def requeue(
-        self, keys: Sequence[tuple[int, int]], *, text_lost: bool = False
-    ) -> dict[str, int]:
+    def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
         with self._transaction() as now:
             done = self._take_back(keys, text_lost)
             if done:
@@ -31,7 +29,21 @@ class SqliteAgain(SqliteAdder):
                 self._count_again(done, now)
         return dict(Counter(page[5] for page in done))
 
-    def _take_back(self, keys: Sequence[tuple[int, int]], anyway: bool) -> list[Done]:
+    def lose(self, text: Sequence[Key], warc: Sequence[Key]) -> int:
+        with self._transaction() as now:
+            lost = sum(
+                self.db.execute(SQL["text_lost"], (TEXT_LOST, *key)).rowcount for key in set(text)
+            )
+            self.db.executemany(SQL["warc_lost"], list(set(warc)))
+            if lost:
+                self._account_again({"ok": -lost, TEXT_LOST: lost}, now)
+        return lost
+
+    def shorten(self, kind: str, number: int, length: int) -> None:
+        with self._transaction():
+            self.db.execute(SQL["segment_shorten"], (length, kind, number, length))
+
+    def _take_back(self, keys: Sequence[Key], anyway: bool) -> list[Done]:
         """These pages are no longer done; returns those that were."""
         done: list[Done] = []
         for ident, fp in sorted(set(keys)):

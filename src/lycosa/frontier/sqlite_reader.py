@@ -13,7 +13,7 @@ from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
-from lycosa.frontier import LeftOut, Place, queries
+from lycosa.frontier import LeftOut, Place, Placed, queries
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
@@ -224,6 +224,12 @@ class SqliteReader:
     @errors_mapped
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
+
+    @errors_mapped
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+        numbers = None if only is None else json_ids(list(only))
+        values = {"after": after, "limit": limit, "only": numbers}
+        return [Placed(*row) for row in self._rows("pages_placed", values)]
 
     def place(self, owner: int) -> Place | None:
         return None

@@ -13,6 +13,8 @@ import orjson
 
 from lycosa.records import Flag, Url
 
+TEXT_LOST = "text-lost"  # outcome of a page whose text is gone and is not to be fetched again
+Key = tuple[int, int]  # domain_id, fp
 Done = tuple[int, int, Url, int, int, str]  # domain_id, fp, url, depth, status, outcome
 
 

@@ -45,6 +45,20 @@ DELETE FROM pages AS p USING unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
 WHERE p.domain_id = u.domain_id AND p.fp = u.fp AND (p.text_segment = 0 OR %(anyway)s)
 RETURNING p.domain_id, p.fp, p.url, p.depth, p.status, p.outcome;
 
+-- texts_lost: the text of pages is gone, and their outcome says so
+UPDATE pages AS p SET outcome = %(outcome)s, text_segment = 0, text_frame = 0, text_offset = 0
+FROM unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
+WHERE p.domain_id = u.domain_id AND p.fp = u.fp AND p.outcome = 'ok';
+
+-- warcs_lost: the WARC records of pages are gone
+UPDATE pages AS p SET warc_segment = 0, warc_offset = 0
+FROM unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
+WHERE p.domain_id = u.domain_id AND p.fp = u.fp;
+
+-- segment_shorten: less of a segment is left than was committed
+UPDATE segments SET length = %(length)s
+WHERE kind = %(kind)s AND id = %(id)s AND length > %(length)s;
+
 -- seen_again: where their queue rows are now
 INSERT INTO seen (domain_id, fp, ord) SELECT * FROM unnest(%(domains)s, %(fps)s, %(orders)s)
 ON CONFLICT (domain_id, fp) DO UPDATE SET ord = excluded.ord;

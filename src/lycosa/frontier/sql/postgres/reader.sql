@@ -51,6 +51,15 @@ SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, ai
     asked_ms FROM origins
 WHERE domain_id = %(id)s AND origin = %(origin)s;
 
+-- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
+-- of some
+SELECT id, domain_id, fp, url, fetched_ms, content_hash, outcome, text_segment, text_frame,
+    text_offset, warc_segment, warc_offset
+FROM pages
+WHERE id > %(after)s AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
+    AND (%(only)s::int8[] IS NULL OR text_segment = ANY (%(only)s) OR warc_segment = ANY (%(only)s))
+ORDER BY id LIMIT %(limit)s;
+
 -- segments: the committed length of every segment
 SELECT kind, id, length FROM segments;
 

@@ -37,6 +37,16 @@ WHERE domain_id = ? AND fp = ? AND (text_segment = 0 OR ?);
 -- page_delete: a page is no longer done
 DELETE FROM pages WHERE domain_id = ? AND fp = ?;
 
+-- text_lost: the text of a page is gone, and its outcome says so
+UPDATE pages SET outcome = ?, text_segment = 0, text_frame = 0, text_offset = 0
+WHERE domain_id = ? AND fp = ? AND outcome = 'ok';
+
+-- warc_lost: the WARC records of a page are gone
+UPDATE pages SET warc_segment = 0, warc_offset = 0 WHERE domain_id = ? AND fp = ?;
+
+-- segment_shorten: less of a segment is left than was committed
+UPDATE segments SET length = ? WHERE kind = ? AND id = ? AND length > ?;
+
 -- seen_again: where its queue row is now
 INSERT INTO seen (domain_id, fp, ord) VALUES (?, ?, ?)
 ON CONFLICT (domain_id, fp) DO UPDATE SET ord = excluded.ord;

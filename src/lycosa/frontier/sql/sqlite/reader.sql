@@ -43,6 +43,16 @@ SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? AND ord < ? LIMIT 
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
     asked_ms FROM origins WHERE domain_id = ? AND origin = ?;
 
+-- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
+-- (as JSON) of some
+SELECT id, domain_id, fp, url, fetched_ms, content_hash, outcome, text_segment, text_frame,
+    text_offset, warc_segment, warc_offset
+FROM pages
+WHERE id > :after AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
+    AND (:only IS NULL OR text_segment IN (SELECT value FROM json_each(:only))
+        OR warc_segment IN (SELECT value FROM json_each(:only)))
+ORDER BY id LIMIT :limit;
+
 -- segments: the committed length of every segment
 SELECT kind, id, length FROM segments;
 

@@ -1,0 +1,38 @@
+"""Whether a ledger of visits is what was written: every line. Reads, changes nothing.
+
+What the lines mean is `ledger`'s business.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+
+from lycosa.archive.reading import Region, Verdict
+
+
+def check_lines(path: Path, verdict: Verdict) -> None:
+    """Note the committed lines that are none of a ledger. What is behind them may be torn."""
+    at = 0
+    with open(path, "rb") as file:
+        for line in file:
+            if at >= verdict.committed:
+                break
+            if not _is_entry(line) and at + len(line) <= verdict.size:
+                verdict.damaged.append(Region(at, at + len(line)))
+            at += len(line)
+    verdict.took(0, min(at, verdict.committed))
+
+
+def _is_entry(line: bytes) -> bool:
+    try:
+        entry = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return (
+        line.endswith(b"\n")
+        and isinstance(entry, list)
+        and len(entry) >= 2
+        and all(isinstance(word, str) for word in entry[:2])
+    )

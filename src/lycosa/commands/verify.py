@@ -1,0 +1,265 @@
+"""`lycosa verify`: reads everything that is kept, and names every page that lost something.
+
+Looking is allowed while a crawl runs. What is to be done about a loss is the user's choice, and is
+done only while nobody else works in the directory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.commands.look import opened
+from lycosa.config import Values
+from lycosa.errors import UserError
+from lycosa.view import rate, size
+
+if TYPE_CHECKING:
+    from lycosa.archive.reading import Verdict
+    from lycosa.frontier import Frontier, Reader
+    from lycosa.verify import Loss, Report, Verifier
+
+_WAYS = ("requeue", "mark-lost", "moved", "returned")
+_FOREVER = float("inf")
+
+
+def verify(values: Values, words: list[str]) -> int:
+    """Exit code 1 if anything was lost, whatever was then done about it."""
+    chosen = [way for way in _WAYS if values[way]]
+    if len(chosen) > 1:
+        raise UserError(f"Choose one of --{chosen[0]} and --{chosen[1]}.")
+    declaring = chosen in (["moved"], ["returned"])
+    if bool(words) != declaring:
+        raise UserError(
+            "Name the segments that you moved, such as text/000001-00001.jsonl.zst."
+            if declaring
+            else "Segments are named with --moved or --returned only."
+        )
+    if declaring:
+        return _declare(values, words, values["moved"])
+    with _locked(values["data-dir"], bool(chosen)) as live, opened(values) as reader:
+        reader.check(_FOREVER)
+        return _verify(values, reader, live, chosen[0] if chosen else "")
+
+
+def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
+    from lycosa.upkeep import note_losses
+    from lycosa.verify import verified
+
+    root = values["data-dir"]
+    owners, unseen = whose(reader, root, values["store"])
+    with verified(reader, root, owners, live) as verifier:
+        report = verifier.report
+        report.unseen = unseen
+        done = 0
+        if way and not report.ok:
+            done = _act(values, verifier, way)
+        elif report.ok and not live and reader.status()["lost"]:
+            with _frontier(values) as frontier:  # a segment is back
+                note_losses(frontier, root, 0)
+        tell = _print_json if values["json"] else _print
+        tell(report, verifier.losses(), way, done)
+        return 0 if report.ok else 1
+
+
+@contextmanager
+def _locked(root: Path, change: bool) -> Iterator[bool]:
+    """Whether a crawl works in the directory; who is going to change something takes its lock."""
+    from lycosa import datadir
+
+    if not change:
+        yield datadir.in_use(root)
+        return
+    if not root.is_dir():
+        raise UserError(f"There is no crawl in {root}: name its directory with --data-dir.")
+    lock = datadir.lock(root)
+    try:
+        yield False
+    finally:
+        os.close(lock)
+
+
+def whose(reader: Reader, root: Path, store: str) -> tuple[set[int] | None, list[str]]:
+    """The engines that wrote to a directory (None: all), and where others' output is."""
+    from lycosa.datadir import node_of
+    from lycosa.frontier import is_server
+
+    if not is_server(store):
+        return None, []
+    node = node_of(root)
+    engines = reader.status()["engines"]
+    own = {each["id"] for each in engines if node and each.get("node") == node}
+    if not own:
+        raise UserError(
+            f"{root} holds nothing of that crawl: name a node's directory with --data-dir."
+        )
+    others = [each for each in engines if each["id"] not in own and each["pages"]]
+    return own, sorted({f"{each['host']}:{each.get('directory', '')}" for each in others})
+
+
+def _act(values: Values, verifier: Verifier, way: str) -> int:
+    """Do what the user chose; returns how many pages it was done with."""
+    from lycosa import mending
+    from lycosa.upkeep import note_losses
+
+    act = mending.requeue if way == "requeue" else mending.mark_lost
+    with _frontier(values) as frontier:
+        done = act(frontier, values["data-dir"], verifier)
+        note_losses(frontier, values["data-dir"], 0)
+    return done
+
+
+@contextmanager
+def _frontier(values: Values) -> Iterator[Frontier]:
+    from lycosa.clock import wall_now
+    from lycosa.frontier import StoreRules, open_frontier
+
+    newest = 0
+    frontier = open_frontier(
+        values["store"],
+        values["data-dir"],
+        StoreRules(),
+        lambda: max(wall_now(), newest + 1),
+        name="lycosa verify",
+    )
+    with closing(frontier):
+        newest = frontier.newest_ms()
+        yield frontier
+
+
+# -- segments that are elsewhere ------------------------------------------------------------------
+
+
+def _declare(values: Values, words: list[str], moved: bool) -> int:
+    import orjson
+
+    from lycosa.archive.segments import segment_name
+    from lycosa.verify import MOVED_KEY, moved_segments
+
+    with opened(values) as reader:
+        stored = reader.settings()
+        known = {segment_name(kind, n) for kind, n in reader.committed_segments()}  # type: ignore[arg-type]
+    names = {"/".join(Path(word).parts[-2:]) for word in words}
+    if strange := sorted(names - known):
+        raise UserError(
+            f"The crawl has no segment {strange[0]}: name it as it lies under the data directory,"
+            " such as text/000001-00001.jsonl.zst."
+        )
+    before = moved_segments(stored)
+    after = sorted(before | names if moved else before - names)
+    with _frontier(values) as frontier:
+        frontier.put_settings({MOVED_KEY: orjson.dumps(after).decode()})
+    print(f"{len(after):,} segment{'' if len(after) == 1 else 's'} of this crawl lie elsewhere.")
+    return 0
+
+
+# -- what a person reads --------------------------------------------------------------------------
+
+
+def _print(report: Report, losses: Iterator[Loss], way: str, done: int) -> None:
+    for loss in losses:
+        where = f" in {loss.segment}" if loss.segment else ""
+        print(f"{loss.kind} of {loss.url}{where}: {loss.why}")
+    print("\n".join(report_lines(report, way, done)))
+
+
+def report_lines(report: Report, way: str = "", done: int = 0) -> list[str]:
+    """The end of the report; pure."""
+    lines = [segment_line(verdict) for verdict in report.bad]
+    lines.append(
+        f"Read {size(report.bytes)} of {report.segments:,} segments against {report.pages:,} pages"
+        f" in {report.seconds:.1f} s, {rate(report.rate)} MB/s."
+    )
+    if report.moved:
+        lines.append(f"Not looked at, because you keep them elsewhere: {', '.join(report.moved)}.")
+    if report.unseen:
+        lines.append(f"Not seen from here: {', '.join(report.unseen)}.")
+    if report.ok:
+        return [*lines, "All that was kept is there."]
+    return lines + _verdict_lines(report, way, done)
+
+
+def _verdict_lines(report: Report, way: str, done: int) -> list[str]:
+    text, warc = report.lost.get("text", 0), report.lost.get("warc", 0)
+    lines = [
+        f"NOT WHOLE: {len(report.bad):,} segments, {report.concerned:,} pages: {text:,} lost their"
+        f" text, {warc:,} their WARC records."
+    ]
+    if way == "requeue":
+        lines.append(f"{done:,} pages are queued again: 'lycosa crawl --resume' fetches them.")
+        if warc:
+            lines.append("Pages that still have their text stay: --mark-lost notes what they lost.")
+    elif way == "mark-lost":
+        lines.append(f"{done:,} pages are marked as text-lost.")
+    else:
+        lines.append(
+            "Choose: --requeue queues them again, --mark-lost notes that they are gone, --moved"
+            " SEGMENT says that you keep a segment elsewhere."
+        )
+    return lines
+
+
+def segment_line(verdict: Verdict) -> str:
+    """What is wrong with one segment; pure."""
+    wrong = []
+    if verdict.state == "cut":
+        wrong.append(f"cut, {verdict.size:,} of {verdict.committed:,} bytes are left")
+    elif verdict.state:
+        wrong.append(verdict.state)
+    if verdict.damaged and not verdict.state:
+        count = len(verdict.damaged)
+        wrong.append(f"damaged in {count:,} place{'' if count == 1 else 's'}")
+    if verdict.unowned:
+        wrong.append(f"{verdict.unowned:,} rows of no page")
+    if verdict.detail:
+        wrong.append(verdict.detail)
+    what = "; ".join(wrong) or "not what its pages say"
+    return f"{verdict.name}: {what}; {verdict.pages:,} pages"
+
+
+def _print_json(report: Report, losses: Iterator[Loss], way: str, done: int) -> None:
+    """One object, written piece by piece: the list of pages may be longer than memory."""
+    import orjson
+
+    head = orjson.dumps(_summary(report, way, done)).decode()
+    sys.stdout.write(head[:-1] + ',"losses":[')
+    for number, loss in enumerate(losses):
+        found = {"url": loss.url, "kind": loss.kind, "segment": loss.segment, "why": loss.why}
+        sys.stdout.write((",\n" if number else "\n") + orjson.dumps(found).decode())
+    sys.stdout.write("]}\n")
+
+
+def _summary(report: Report, way: str, done: int) -> dict[str, Any]:
+    segments = [
+        {
+            "segment": verdict.name,
+            "state": verdict.state or "damaged",
+            "committed": verdict.committed,
+            "size": verdict.size,
+            "damaged": [list(region) for region in verdict.damaged],
+            "unowned_rows": verdict.unowned,
+            "pages": verdict.pages,
+            "detail": verdict.detail,
+        }
+        for verdict in report.bad
+    ]
+    return {
+        "ok": report.ok,
+        "segments": report.segments,
+        "pages": report.pages,
+        "bytes": report.bytes,
+        "seconds": round(report.seconds, 3),
+        "mb_per_s": round(report.rate, 1),
+        "lost_pages": report.concerned,
+        "lost_text": report.lost.get("text", 0),
+        "lost_warc": report.lost.get("warc", 0),
+        "bad_segments": segments,
+        "moved": report.moved,
+        "unseen": report.unseen,
+        "action": way,
+        "done": done,
+    }

@@ -1,0 +1,114 @@
+"""What is done about segments that lost something, when the user has chosen what.
+
+What is damaged is made into something that every reader passes over, in its place, so that nothing
+else moves; what is cut off is no longer expected. Only then do pages change in the store: whoever
+kills this in between finds the same pages lost again. The bytes that are overwritten are kept in
+`damaged.jsonl`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import orjson
+
+from lycosa import ownfiles
+from lycosa.archive import frames, records
+from lycosa.archive.reading import MISSING, UNREADABLE, Region, Verdict
+from lycosa.archive.segments import parse_name
+from lycosa.archive.warc import record_ids
+from lycosa.clock import wall_now
+from lycosa.frontier import Frontier
+from lycosa.verify import Verifier
+
+NOTE = "damaged.jsonl"
+CHUNK = 1000  # pages of one transaction
+
+
+def requeue(frontier: Frontier, root: Path, verifier: Verifier) -> int:
+    """Queue pages again whose text is gone; returns how many."""
+    mend(frontier, root, verifier.report.bad)
+    return sum(
+        sum(frontier.requeue(keys, text_lost=True).values())
+        for keys in _chunks(verifier.to_queue_again())
+    )
+
+
+def mark_lost(frontier: Frontier, root: Path, verifier: Verifier) -> int:
+    """Note in the store what is gone; returns how many pages lost their text."""
+    mend(frontier, root, verifier.report.bad)
+    lost = sum(frontier.lose(keys, []) for keys in _chunks(verifier.keys("text")))
+    for keys in _chunks(verifier.keys("warc")):
+        frontier.lose([], keys)
+    return lost
+
+
+def mend(frontier: Frontier, root: Path, verdicts: list[Verdict]) -> None:
+    """Take what is damaged out of the segments."""
+    for verdict in verdicts:
+        found = parse_name(verdict.name)
+        if found is None or verdict.state == UNREADABLE:
+            continue
+        kind, number = found
+        if verdict.state == MISSING:
+            frontier.shorten(kind, number, 0)
+        elif kind == "visits":
+            frontier.shorten(kind, number, min(verdict.size, verdict.committed))
+        else:
+            length = _mend_file(root, verdict, kind)
+            if length < verdict.committed:
+                frontier.shorten(kind, number, length)
+
+
+def _mend_file(root: Path, verdict: Verdict, kind: str) -> int:
+    """Returns how long it is now."""
+    path = root / verdict.name
+    ownfiles.unshare(path)
+    fd = ownfiles.open_own(path, os.O_RDWR)
+    length = verdict.committed
+    try:
+        for region in sorted(verdict.damaged + verdict.foreign):
+            if region.end > verdict.size:
+                length = region.begin  # everything behind it is gone too
+                os.ftruncate(fd, length)
+                break
+            _blank(root, fd, verdict.name, kind, region)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    return length
+
+
+def _blank(root: Path, fd: int, name: str, kind: str, region: Region) -> None:
+    """Make a region something without meaning of the same length; too short a one stays."""
+    size = region.end - region.begin
+    if kind == "text":
+        fits = frames.FILLER_HEAD <= size < 1 << 32
+        head, tail = (frames.filler(size), b"") if fits else (b"", b"")
+    else:
+        head, tail = records.filler(size, next(record_ids()), wall_now()) or (b"", b"")
+    if head:
+        _overwrite(root, fd, name, region.begin, head)
+        _overwrite(root, fd, name, region.end - len(tail), tail)
+
+
+def _overwrite(root: Path, fd: int, name: str, at: int, data: bytes) -> None:
+    if not data:
+        return
+    before = os.pread(fd, len(data), at)
+    note = {"segment": name, "offset": at, "bytes": before.hex(), "at_ms": wall_now()}
+    log = ownfiles.open_own(root / NOTE, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        os.write(log, orjson.dumps(note) + b"\n")
+        os.fsync(log)
+    finally:
+        os.close(log)
+    os.pwrite(fd, data, at)
+
+
+def _chunks(keys: Iterator[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    while chunk := list(islice(keys, CHUNK)):
+        yield chunk
