@@ -92,3 +92,15 @@ def test_what_limits(changes: dict[str, object], line: str) -> None:
 
 def test_without_a_delay_the_sites_limit() -> None:
     assert limiting(Stats(queued=5, domains=3), 0, 1000).startswith("the sites: 3 domains")
+
+
+def test_one_address_that_many_wait_for_is_named() -> None:
+    busy = {"192.0.2.7": 900, "192.0.2.8": 3}
+    stats = Stats(held=1000, domains=20_113, queued=50_000, crowded=busy)
+    told = limiting(stats, 70.0, 500)
+    assert told == "one address: 900 domains wait for 192.0.2.7 (--ip-delay)"
+    few = Stats(held=1000, domains=20_113, queued=50_000, crowded={"192.0.2.7": 30})
+    assert limiting(few, 70.0, 500).startswith("politeness")
+    merged = Stats.merge([stats, stats])
+    assert merged.crowded == {"192.0.2.7": 1800, "192.0.2.8": 6}
+    assert "1,800 domains wait for 192.0.2.7" in limiting(merged, 70.0, 500)

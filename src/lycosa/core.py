@@ -18,6 +18,7 @@ from lycosa.metrics import Stats
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
+from lycosa.turns import OwnTable, Table, Turns
 from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
 
 BATCH_PAGES = 500
@@ -90,6 +91,7 @@ class Core:
         *,
         address_of: Callable[[str], str | None] = lambda url: "",
         exempt: Callable[[str], bool] = lambda address: False,
+        addresses: Table | None = None,
         parsing: Callable[[int, int, int], None] = lambda domain, order, fp: None,
         bug: Callable[[str], None] = lambda url: None,
     ) -> None:
@@ -111,7 +113,10 @@ class Core:
         self._allowance = float("inf")
         self._bytes = 0  # in the batch
         self._shared = SharedRobots()
-        self._busy_addresses: dict[str, float] = {}
+        self._own_table = OwnTable()
+        table = addresses or self._own_table
+        self._turns = Turns(rules.ip_delay, rules.visit.timeout, table)
+        self._left: list[tuple[str, float]] = []  # addresses whose visits ended, to be told
         self._address_of = address_of
         self._exempt = exempt
         self._parsing = parsing
@@ -123,6 +128,8 @@ class Core:
     def start(self, now: float) -> list[Request]:
         """Begin visits: the requests to send once `started` is in the ledger."""
         requests: list[Request] = []
+        if self._left:
+            self._leave_addresses()
         for _ in range(STARTS_PER_TURN):
             if not self._may_start(now):
                 break
@@ -158,9 +165,6 @@ class Core:
         """Put a domain back whose address was visited a moment ago (shared hosting)."""
         if not self.rules.ip_delay or not held.run:
             return False
-        if held.has_turn:
-            held.has_turn = False
-            return False
         address = self._address_of(held.run[0].url)
         if address is None:
             self.lookups.append(held)
@@ -177,15 +181,20 @@ class Core:
     def _address_busy(self, held: Held, address: str, now: float) -> bool:
         if not address or self._exempt(address):
             return False
-        free = self._busy_addresses.get(address, 0.0)
-        if free > now:
-            # The next turn of this address goes to this domain; those after it queue up behind.
-            self._busy_addresses[address] = free + self.rules.ip_delay
-            held.has_turn = True
-            self.scheduler.put_back(held, free)
-            return True
-        self._busy_addresses[address] = now + self.rules.ip_delay
-        return False
+        again, held.place = self._turns.ask(address, held.place, now)
+        if again:
+            self.scheduler.put_back(held, again)
+        else:
+            held.address = address
+        return again > 0
+
+    def _leave_addresses(self) -> None:
+        """Tell the table which visits are over; what another engine keeps from it is told later."""
+        self._left = [each for each in self._left if not self._turns.over(*each)]
+
+    def crowded(self) -> dict[str, int]:
+        """The addresses that most held domains wait for, and how many."""
+        return self._turns.crowded()
 
     def _begin(self, held: Held, now: float) -> list[Request]:
         visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms)
@@ -256,6 +265,12 @@ class Core:
 
     def _finish(self, visit: Visit, now: float) -> None:
         result, held = visit.result, visit.held
+        if held.address:
+            # Without a request there is nothing to pause after.
+            pause = 0.0 if result.requests else self.rules.ip_delay
+            self._left.append((held.address, result.ended - pause))
+            held.address = ""
+            self._leave_addresses()
         if result.requests:
             self.stats.visits += 1
             self.ended.append(result)
@@ -377,8 +392,7 @@ class Core:
         return share - self.scheduler.visiting - sum(1 for p in self.batch.pages if p.status)
 
     def _prune(self, now: float) -> None:
-        if len(self._busy_addresses) > 10_000:
-            self._busy_addresses = {a: t for a, t in self._busy_addresses.items() if t > now}
+        self._own_table.prune(now)
 
     def ms(self, now: float) -> int:
         """The store's time."""
@@ -389,6 +403,7 @@ class Core:
     def stop(self) -> None:
         """Start no more visits; give everything back."""
         self.stopping = True
+        self._turns.forget_waiting()
         self.scheduler.give_up_all()
 
     @property

@@ -57,6 +57,7 @@ from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
+from lycosa.slots import SharedTable
 from lycosa.trust import as_path
 from lycosa.urls import split
 from lycosa.visit import VisitRules
@@ -203,6 +204,7 @@ class Engine:
             self.to_ms,
             address_of=self._address_of,
             exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
+            addresses=SharedTable(self.root) if node["engines"] > 1 else None,
             parsing=Mark(self.root, node["engine"]).set,
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
@@ -441,6 +443,7 @@ class Engine:
         stats.in_flight = self.fetcher.in_flight
         stats.held = len(scheduler.held)
         stats.ready = scheduler.ready_count
+        stats.crowded = self.core.crowded()
         stats.dns_pending = self.resolver.pending
         stats.uncommitted = len(self.core.batch.pages)
         stats.rss_mb = self._memory.rss_mb()

@@ -40,6 +40,7 @@ class Stats:
     in_flight: int = 0
     held: int = 0  # domains leased
     ready: int = 0  # held domains that could be visited at once
+    crowded: dict[str, int] = field(default_factory=dict)  # domains that wait, by address
     dns_pending: int = 0
     uncommitted: int = 0  # pages fetched but not in the store
     queued: int = 0  # URLs in the whole crawl, an estimate
@@ -55,7 +56,7 @@ class Stats:
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        for name in ("outcomes", "drops", "retries"):
+        for name in ("outcomes", "drops", "retries", "crowded"):
             values[name] = dict(values[name])
         return values
 
@@ -127,7 +128,7 @@ def limiting(stats: Stats, delay: float, max_workers: int) -> str:
     The order is that of cause and effect: a full CPU or slow name servers also fill the
     concurrency, and a stuck disk stops everything.
     """
-    checks = (_loading, _finished, _disk, _cpu, _dns, _files, _concurrency)
+    checks = (_loading, _finished, _disk, _cpu, _dns, _files, _concurrency, _address)
     for check in checks:
         line = check(stats, max_workers)
         if line:
@@ -175,6 +176,16 @@ def _concurrency(stats: Stats, max_workers: int) -> str:
     if stats.in_flight < 0.95 * max_workers or not stats.ready:
         return ""
     return f"concurrency: {stats.in_flight:,} of {max_workers:,} fetches in flight (--max-workers)"
+
+
+def _address(stats: Stats, _: int) -> str:
+    """One address may be why domains that could be visited are not (--ip-delay)."""
+    if not stats.crowded or stats.ready > stats.held // 10:
+        return ""
+    address, waiting = max(stats.crowded.items(), key=lambda item: item[1])
+    if waiting < 10 or 2 * waiting < stats.held:
+        return ""
+    return f"one address: {_count(waiting, 'domain')} wait for {address} (--ip-delay)"
 
 
 def _politeness(stats: Stats, delay: float) -> str:

@@ -12,13 +12,13 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 # A module may import from its own layer and from those above it in this table.
 LAYERS = {
     "words": "__init__ errors records clock",
-    "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
+    "pure": "addresses options config urls scope seeds robots robotstag politeness turns retry"
     " scheduler parse sitemaps decode dedup metrics firstvisits charset htmlguard"
     " _links _scan visit",
     "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
     " log view sandbox",
     "engine": "datadir mark patience opening seeding harvest core exchange diary engine upkeep"
-    " memory worker node",
+    " memory slots worker node",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }
