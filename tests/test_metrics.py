@@ -152,3 +152,15 @@ def test_of_many_engines_the_one_that_waits_most_counts() -> None:
     total = Stats.merge([one, two])
     assert (total.core_wait, total.loop_busy, total.turn_cpu_max_ms) == (0.6, 0.9, 30.0)
     assert total.turns_cpu == {"1": 7, "50": 1}
+
+
+def test_one_address_that_many_wait_for_is_named() -> None:
+    busy = {"192.0.2.7": 900, "192.0.2.8": 3}
+    stats = Stats(held=1000, domains=20_113, queued=50_000, crowded=busy)
+    told = limiting(stats, 70.0, 500)
+    assert told == "one address: 900 domains wait for 192.0.2.7 (--ip-delay)"
+    few = Stats(held=1000, domains=20_113, queued=50_000, crowded={"192.0.2.7": 30})
+    assert limiting(few, 70.0, 500).startswith("politeness")
+    merged = Stats.merge([stats, stats])
+    assert merged.crowded == {"192.0.2.7": 1800, "192.0.2.8": 6}
+    assert "1,800 domains wait for 192.0.2.7" in limiting(merged, 70.0, 500)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lycosa.address_turns import OwnTable, Table, Turns
 from lycosa.backlog import Backlog
 from lycosa.errands import OUTCOME, WAITS, Memory, Slots, is_errand, link
 from lycosa.exchange import Exchange, Reply
@@ -61,6 +62,7 @@ class Core:
         *,
         address_of: Callable[[str], str | None] = lambda url: "",
         exempt: Callable[[str], bool] = lambda address: False,
+        addresses: Table | None = None,
         parsing: Callable[[int, int, int], None] = lambda domain, order, fp: None,
         bug: Callable[[str], None] = lambda url: None,
     ) -> None:
@@ -85,7 +87,10 @@ class Core:
         self._bytes = 0  # in the batch
         self._answers = Memory()
         self._slots = Slots(rules.visit.timeout, rules.ip_delay)
-        self._busy_addresses: dict[str, float] = {}
+        self._own_table = OwnTable()
+        table = addresses or self._own_table
+        self._turns = Turns(rules.ip_delay, rules.visit.timeout, table)
+        self._left: list[tuple[str, float]] = []  # addresses whose visits ended, to be told
         self._address_of = address_of
         self._exempt = exempt
         self._parsing = parsing
@@ -97,6 +102,8 @@ class Core:
     def start(self, now: float) -> list[Request]:
         """Begin visits: the requests to send once `started` is in the ledger."""
         requests: list[Request] = []
+        if self._left:
+            self._leave_addresses()
         for _ in range(STARTS):
             if not self._may_start(now):
                 break
@@ -145,9 +152,6 @@ class Core:
     def _put_off(self, held: Held, now: float) -> bool:
         """Put a domain back whose address was visited a moment ago (shared hosting)."""
         if not self.rules.ip_delay or not held.run:
-            return False
-        if held.has_turn:
-            held.has_turn = False
             return False
         address = self._address_of(held.run[0].url)
         if address is None:
@@ -198,15 +202,20 @@ class Core:
     def _address_busy(self, held: Held, address: str, now: float) -> bool:
         if not address or self._exempt(address):
             return False
-        free = self._busy_addresses.get(address, 0.0)
-        if free > now:
-            # The next turn of this address goes to this domain; those after it queue up behind.
-            self._busy_addresses[address] = free + self.rules.ip_delay
-            held.has_turn = True
-            self.scheduler.put_back(held, free)
-            return True
-        self._busy_addresses[address] = now + self.rules.ip_delay
-        return False
+        again, held.place = self._turns.ask(address, held.place, now)
+        if again:
+            self.scheduler.put_back(held, again)
+        else:
+            held.address = address
+        return again > 0
+
+    def _leave_addresses(self) -> None:
+        """Tell the table which visits are over; what another engine keeps from it is told later."""
+        self._left = [each for each in self._left if not self._turns.over(*each)]
+
+    def crowded(self) -> dict[str, int]:
+        """The addresses that most held domains wait for, and how many."""
+        return self._turns.crowded()
 
     def _begin(self, held: Held, now: float) -> list[Request]:
         visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms, self._answers.get)
@@ -248,11 +257,14 @@ class Core:
         there like the first request of a visit; without one the URL is left for a visit of its own.
         Or many domains could lead us to one address at the same moment, by hosts of theirs."""
         if address and address != here and not self._exempt(address):
-            if self._busy_addresses.get(address, 0.0) > now:
-                assert isinstance(request.token, Visit)
-                request.token.result.requests -= 1  # it was not sent
+            visit = request.token
+            assert isinstance(visit, Visit)
+            if not self._turns.begin(address, now):
+                visit.result.requests -= 1  # it was not sent
                 return self.answer(Response(request, failure=Failure.STOPPED, ended=now), now)
-            self._busy_addresses[address] = now + self.rules.ip_delay
+            if visit.held.address:
+                self._left.append((visit.held.address, now))
+            visit.held.address = address
         return [request]
 
     def _archive(self, response: Response) -> None:
@@ -287,6 +299,12 @@ class Core:
 
     def _finish(self, visit: Visit, now: float) -> None:
         result, held = visit.result, visit.held
+        if held.address:
+            # Without a request there is nothing to pause after.
+            pause = 0.0 if result.requests else self.rules.ip_delay
+            self._left.append((held.address, result.ended - pause))
+            held.address = ""
+            self._leave_addresses()
         if result.requests:
             self.stats.visits += 1
             self.ended.append(result)
@@ -426,8 +444,7 @@ class Core:
         return share - self.scheduler.visiting - sum(1 for p in self.batch.pages if p.status)
 
     def _prune(self, now: float) -> None:
-        if len(self._busy_addresses) > 10_000:
-            self._busy_addresses = {a: t for a, t in self._busy_addresses.items() if t > now}
+        self._own_table.prune(now)
 
     def ms(self, now: float) -> int:
         """The store's time."""
@@ -438,6 +455,7 @@ class Core:
     def stop(self) -> None:
         """Start no more visits; give everything back."""
         self.stopping = True
+        self._turns.forget_waiting()
         self.scheduler.give_up_all()
 
     @property

@@ -24,6 +24,7 @@ from typing import Any
 import orjson
 
 from lycosa import __version__
+from lycosa.address_table import SharedTable
 from lycosa.addresses import CDN_RANGES, SharedAddresses
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
@@ -213,6 +214,7 @@ class Engine:
             self.to_ms,
             address_of=self._address_of,
             exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
+            addresses=SharedTable(self.root) if node["engines"] > 1 else None,
             parsing=Mark(self.root, node["engine"]).set,
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
@@ -451,6 +453,7 @@ class Engine:
         stats.in_flight = self.fetcher.in_flight
         stats.held = len(scheduler.held)
         stats.ready = scheduler.ready_count
+        stats.crowded = self.core.crowded()
         stats.dns_pending = self.resolver.pending
         stats.uncommitted = len(self.core.batch.pages)
         stats.bodies_mb = self.fetcher.buffered / 1e6

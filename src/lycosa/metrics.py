@@ -48,6 +48,7 @@ class Stats:
     in_flight: int = 0
     held: int = 0  # domains leased
     ready: int = 0  # held domains that could be visited at once
+    crowded: dict[str, int] = field(default_factory=dict)  # domains that wait, by address
     dns_pending: int = 0
     uncommitted: int = 0  # pages fetched but not in the store
     queued: int = 0  # URLs in the whole crawl, an estimate
@@ -75,7 +76,7 @@ class Stats:
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        for name in ("outcomes", "drops", "retries"):
+        for name in ("outcomes", "drops", "retries", "crowded"):
             values[name] = dict(values[name])
         return values  # the counts of turns are made anew for each report
 
@@ -149,7 +150,7 @@ def limiting(stats: Stats, delay: float, max_workers: int) -> str:
     """
     checks = (
         *(_loading, _finished, _disk, _memory, _cores, _cpu, _dns, _files, _concurrency),
-        *(_store, _rising),
+        *(_address, _store, _rising),
     )
     for check in checks:
         line = check(stats, max_workers)
@@ -237,6 +238,16 @@ def _rising(stats: Stats, _: int) -> str:
     if stats.rate > 1.05 * stats.rate_before:
         return f"nothing: {ready}, speeding up"
     return f"nothing: {ready}, {stats.rate:,.0f} visits begin a second"
+
+
+def _address(stats: Stats, _: int) -> str:
+    """One address may be why domains that could be visited are not (--ip-delay)."""
+    if not stats.crowded or stats.ready > stats.held // 10:
+        return ""
+    address, waiting = max(stats.crowded.items(), key=lambda item: item[1])
+    if waiting < 10 or 2 * waiting < stats.held:
+        return ""
+    return f"one address: {_count(waiting, 'domain')} wait for {address} (--ip-delay)"
 
 
 def _politeness(stats: Stats, delay: float) -> str:

@@ -273,7 +273,7 @@ def _tell_changes(frontier: Frontier, crawl: CrawlSettings) -> None:
         return
     for change in crawl.difference(before):
         log.info(f"changed: {change} before")
-    if before.delay != crawl.delay:
+    if (before.delay, before.ip_delay) != (crawl.delay, crawl.ip_delay):
         known = earlier_delays({DELAYS_KEY: frontier.setting(DELAYS_KEY) or "[]"})
         delays = [*known, (frontier.now_ms(), before.delay)]
         frontier.put_settings({DELAYS_KEY: orjson.dumps(delays).decode()})

@@ -267,7 +267,8 @@ OPTIONS: tuple[Option, ...] = (
            " the next; a longer Crawl-delay in robots.txt wins", "TIME", unit="seconds",
            shared=True, commands=("crawl", "check")),
     Option("ip-delay", seconds("1d"), None,
-           "wait this long between visits to one IP address", "TIME",
+           "wait this long between the end of a visit to an IP address"
+           " and the next; holds for the engines of one node", "TIME",
            unit="seconds", shared=True, shown_default="a 70th of the delay"),
     Option("warc", SWITCH, False, "keep responses as WARC files beside the text"),
     Option("sitemaps", SWITCH, False, "also find pages by the sitemaps that robots.txt names",

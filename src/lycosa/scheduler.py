@@ -60,8 +60,9 @@ class Held:
     origins: dict[str, KnownOrigin]
     recent: dict[int, None] = field(default_factory=dict)
     noted_ms: int = 0  # the delay of its own that the ledger knows of; -1: it may know of one
-    has_turn: bool = False  # the next turn of its address is reserved for it
     outdated: bool = False  # the store may know more of its origins by its next turn
+    place: int = 0  # among those who wait for its address, see `address_turns`
+    address: str = ""  # where it is being visited, if others must wait for that
 
     def remember(self, fp: int) -> None:
         """This URL is done."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from harness import EMAIL, lycosa
 
 from net.dns_server import DnsServer
-from net.http_server import HttpServer, reply, say
+from net.http_server import HttpServer, Script, reply, say
 
 ROBOTS, PAGE = "/robots.txt", say(reply(b"<title>t</title><p>hello"), stay=True)
 
@@ -102,3 +104,36 @@ def test_a_crawl_in_which_everything_fails_says_so_at_once(net: Net) -> None:
     assert "retries  tls 20" in net.ask("status")
     (told,) = [each for each in net.ask("why", seeds[0]).splitlines() if "last failure" in each]
     assert "robots.txt: tls: " in told and len(told.partition("tls: ")[2]) > 10, told
+
+
+def slow(seconds: float, moments: list[tuple[float, float]]) -> Script:
+    """A page that takes a while, and when it was asked for and done."""
+
+    def script(sock: socket.socket) -> bool:
+        begin = time.monotonic()
+        time.sleep(seconds)
+        moments.append((begin, time.monotonic()))
+        sock.sendall(reply(b"<p>hello"))
+        return True
+
+    return script
+
+
+def test_engines_of_a_node_take_turns_at_an_address(net: Net) -> None:
+    """Three engines, sixty domains, one address: seen from the server, no two requests at once."""
+    moments: list[tuple[float, float]] = []
+    net.web.paths["/"] = slow(0.03, moments)
+    net.web.paths[ROBOTS] = slow(0.0, [])
+    for n in range(60):
+        net.dns.add(f"s{n}.test", "127.0.0.1")
+    seeds = [f"http://s{n}.test/" for n in range(60)]
+    done = net.crawl(seeds, "--engines", "3", "--ip-delay", "0.1", "--log-interval", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert net.status()["outcomes"] == {"ok": 60}
+    moments.sort()
+    gaps = [start - end for (_, end), (start, _) in pairwise(moments)]
+    assert len(moments) == 60 and min(gaps) >= 0.1, sorted(gaps)[:5]
+    told = json.loads(net.ask("audit", "--json"))
+    assert told["addresses"]["too_close"] == 0 and told["addresses"]["smallest_gap_ms"] >= 98
+    assert "one address" in done.stderr and "wait for 127.0.0.1 (--ip-delay)" in done.stderr
+    assert "one address was 0." in net.ask("audit")

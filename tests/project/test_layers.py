@@ -15,11 +15,12 @@ LAYERS = {
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
     " scheduler parse sitemaps decode dedup metrics charset encoding media elements htmlscan"
     " htmlstack references _links _scan visit ports errands robots_reply"
-    " turns backlog sharing files firstvisits",
+    " turns address_turns backlog sharing files firstvisits",
     "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
     " log view sandbox ownfiles",
     "engine": "datadir dbfile original verify mending mark patience opening seeding"
-    " harvest core exchange diary engine upkeep memory worker node control pipe gauges machine",
+    " harvest core exchange diary engine upkeep memory worker node control pipe gauges"
+    " machine address_table",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

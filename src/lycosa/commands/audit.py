@@ -6,16 +6,24 @@ visits together; it says whose it has not seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.commands.look import opened, print_json, utc
-from lycosa.config import Values, earlier_delays, stored_settings
+from lycosa.config import (
+    NODE_KEY,
+    CrawlSettings,
+    Values,
+    earlier_delays,
+    stored_node,
+    stored_settings,
+)
 from lycosa.errors import StoreError, UserError
 
 if TYPE_CHECKING:
+    from lycosa.archive.addresses import AddressReport
     from lycosa.archive.ledger import AuditReport
 
 # An engine knows the server's clock to within the time that a commit takes to get there.
@@ -44,12 +52,50 @@ def audit(values: Values, words: list[str]) -> int:
     visits = chain.from_iterable(ledger.read(root) for root in roots)
     tolerance = SERVER_CLOCK_MS if is_server(values["store"]) else 0
     report = ledger.audit(visits, settings.delay, earlier_delays(stored), tolerance)
+    addresses = _addresses(roots, settings, stored)
     if values["json"]:
         found = {"ok": report.ok, "delay": settings.delay, "report": report}
-        print_json({**found, "unseen": unseen})
+        print_json(
+            {**found, "unseen": unseen, "ip_delay": settings.ip_delay, "addresses": addresses}
+        )
     else:
-        print("\n".join(report_lines(report, settings.delay) + unseen_lines(unseen)))
+        lines = report_lines(report, settings.delay)
+        print("\n".join(lines + address_lines(addresses, settings.ip_delay) + unseen_lines(unseen)))
     return 0 if report.ok else 1
+
+
+def _addresses(
+    roots: list[Path], settings: CrawlSettings, stored: Mapping[str, Any]
+) -> AddressReport:
+    """Since the delays were last changed."""
+    from lycosa.addresses import CDN_RANGES, SharedAddresses
+    from lycosa.archive import ledger
+    from lycosa.archive.addresses import audit_addresses
+
+    keys = [key for key in stored if key.partition(":")[0] == NODE_KEY]
+    nodes = [stored_node({NODE_KEY: stored[key]}) for key in keys]
+    exempt = [cidr for node in nodes for cidr in node.get("ip_delay_exempt", ())]
+    since_ms = max((until for until, _ in earlier_delays(stored)), default=0)
+    visits = [ledger.read(root) for root in roots]
+    shared = SharedAddresses((*CDN_RANGES, *exempt))
+    return audit_addresses(visits, settings.ip_delay, shared.exempt, since_ms)
+
+
+def address_lines(report: AddressReport, pause: float) -> list[str]:
+    """What is known of --ip-delay; pure."""
+    gap = report.smallest_gap_ms
+    if gap is None or not pause:
+        return []
+    if report.ok:
+        return [
+            f"The smallest pause between two visits of a node to one address was {gap / 1000:,.3f}"
+            f" s; at least {pause:g} s were asked for (--ip-delay)."
+        ]
+    return [
+        f"Visits to one address came too close {report.too_close:,} times: at least {pause:g} s"
+        " were asked for (--ip-delay).",
+        *(f"  {address}: {gap / 1000:.3f} s" for address, gap in report.examples),
+    ]
 
 
 def unseen_places(engines: list[dict[str, Any]], seen: Collection[int]) -> list[str]:

@@ -1,0 +1,121 @@
+"""Whose turn it is at an address: one visit at a time, and a pause between two. Pure.
+
+Domains that share an address (shared hosting) take turns there. A domain that finds it busy gets a
+turn of its own, those after it queue up behind. When its turn comes and the visit before is not
+over, it looks again soon, if no others do so, or else queues up again. The table of addresses is
+the engine's own, or shared by all engines of a node.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Protocol
+
+AT_LEAST = 0.01  # seconds until a busy address is looked at again
+NOWHERE, QUEUED, NEXT = range(3)  # places of a domain that asks for an address
+MOST_NEXT = 2  # domains of an engine that look again soon: more would only look in vain
+SHOWN = 3  # addresses named that most domains wait for
+MANY = 10_000  # addresses kept before those that are free are forgotten
+
+
+class Table(Protocol):
+    """What is known of addresses: when the first turn that nobody has is, and until when a visit
+    or the pause after it lasts. Both in seconds of the engine's clock, 0.0 if nothing is known."""
+
+    def take(self, address: str) -> tuple[float, float] | None:
+        """What is known; None if another engine looks at the table just now. `put` follows."""
+
+    def put(self, address: str, next_turn: float, busy_until: float) -> None: ...
+
+
+class OwnTable:
+    """The table of one engine."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[float, float]] = {}
+
+    def take(self, address: str) -> tuple[float, float] | None:
+        return self._known.get(address, (0.0, 0.0))
+
+    def put(self, address: str, next_turn: float, busy_until: float) -> None:
+        self._known[address] = (next_turn, busy_until)
+
+    def prune(self, now: float) -> None:
+        if len(self._known) > MANY:
+            self._known = {a: times for a, times in self._known.items() if max(times) > now}
+
+
+class Turns:
+    """Turns at addresses. `pause` and `longest` (a visit) in seconds."""
+
+    def __init__(self, pause: float, longest: float, table: Table) -> None:
+        self._pause = pause
+        self._longest = longest
+        self._table = table
+        self._usual = 0.0  # seconds that a visit takes, so that turns are not given out too close
+        self._begun: dict[str, float] = {}  # visits of ours that are on, by address
+        self._waiting: Counter[str] = Counter()
+        self._next: Counter[str] = Counter()
+
+    def ask(self, address: str, place: int, now: float) -> tuple[float, int]:
+        """0.0: the visit begins now. Else when to ask again, and the asker's place until then."""
+        known = self._table.take(address)
+        if known is None:
+            self._waiting[address] += place == NOWHERE
+            return now + AT_LEAST, place or QUEUED
+        next_turn, busy_until = known
+        step = self._pause + self._usual
+        if busy_until <= now and (place or next_turn <= now):
+            self._table.put(address, max(next_turn, now + step), now + self._longest)
+            self._begun[address] = now
+            self._leave(address, place)
+            return 0.0, NOWHERE
+        if place == NEXT or (place == QUEUED and self._next[address] < MOST_NEXT):
+            self._next[address] += place == QUEUED
+            self._table.put(address, next_turn, busy_until)
+            return min(busy_until, now + max(self._pause / 2, AT_LEAST)), NEXT
+        turn = max(next_turn, min(busy_until, now + step))
+        self._table.put(address, turn + step, busy_until)
+        self._waiting[address] += place == NOWHERE
+        return turn, QUEUED
+
+    def begin(self, address: str, now: float) -> bool:
+        """Whether a visit that is under way elsewhere may go on there now; it does not queue up."""
+        known = self._table.take(address)
+        if known is None:
+            return False
+        next_turn, busy_until = known
+        if max(known) > now:
+            self._table.put(address, next_turn, busy_until)
+            return False
+        self._table.put(address, now + self._pause + self._usual, now + self._longest)
+        self._begun[address] = now
+        return True
+
+    def over(self, address: str, end: float) -> bool:
+        """A visit there ended; False if another engine looks at the table: tell it again."""
+        begun = self._begun.get(address)
+        if begun is None:
+            return True
+        known = self._table.take(address)
+        if known is None:
+            return False
+        del self._begun[address]
+        self._usual += (min(end - begun, self._pause + 1.0) - self._usual) / 10
+        self._table.put(address, known[0], end + self._pause)
+        return True
+
+    def crowded(self) -> dict[str, int]:
+        """The addresses that most domains wait for, and how many."""
+        return dict(self._waiting.most_common(SHOWN))
+
+    def forget_waiting(self) -> None:
+        """Nobody waits any more: the engine gives everything back."""
+        self._waiting.clear()
+        self._next.clear()
+
+    def _leave(self, address: str, place: int) -> None:
+        for counter, left in ((self._waiting, place != NOWHERE), (self._next, place == NEXT)):
+            counter[address] -= left
+            if counter[address] <= 0:
+                del counter[address]

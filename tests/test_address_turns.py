@@ -1,0 +1,149 @@
+"""Turns at an address: never two visits at once, a pause between them, everybody gets one."""
+
+from __future__ import annotations
+
+import heapq
+import random
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from lycosa.address_table import SharedTable
+from lycosa.address_turns import NOWHERE, OwnTable, Table, Turns
+
+
+class Shy:
+    """A table that another engine looks at now and then."""
+
+    def __init__(self, table: Table, dice: random.Random) -> None:
+        self._table, self._dice = table, dice
+
+    def take(self, address: str) -> tuple[float, float] | None:
+        return None if self._dice.random() < 0.2 else self._table.take(address)
+
+    def put(self, address: str, next_turn: float, busy_until: float) -> None:
+        self._table.put(address, next_turn, busy_until)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_visits_never_overlap_and_everybody_gets_a_turn(
+    tmp_path: Path, seed: int, shared: bool
+) -> None:
+    dice = random.Random(seed)
+    table: Table = SharedTable(tmp_path) if shared else OwnTable()
+    pause, count = dice.choice((0.01, 0.1, 1.0)), 200
+    engines = [Turns(pause, 90.0, Shy(table, dice)) for _ in range(dice.choice((1, 2, 5)))]
+    events = [(1000 + dice.random(), n, "ask", NOWHERE) for n in range(count)]
+    heapq.heapify(events)
+    visits: list[tuple[float, float]] = []
+    asked = 0
+    while events:
+        now, n, what, place = heapq.heappop(events)
+        mine = engines[n % len(engines)]
+        asked += 1
+        if what == "end":
+            if not mine.over("192.0.2.1", now):
+                heapq.heappush(events, (now + 0.001, n, "end", NOWHERE))
+            continue
+        again, place = mine.ask("192.0.2.1", place, now)
+        if again:
+            assert again > now
+            heapq.heappush(events, (again, n, "ask", place))
+        else:
+            visits.append((now, now + dice.expovariate(1 / pause)))
+            heapq.heappush(events, (visits[-1][1], n, "end", NOWHERE))
+    assert len(visits) == count
+    visits.sort()
+    gaps = [start - end for (_, end), (start, _) in pairwise(visits)]
+    assert min(gaps) >= pause - 1e-6
+    assert asked < 40 * count, "they do not ask all the time"
+    took = visits[-1][1] - visits[0][0]
+    assert took < 3 * sum(end - start + pause for start, end in visits), "and no turn is wasted"
+    assert not any(each.crowded() for each in engines)
+
+
+def test_those_who_wait_are_counted_by_address() -> None:
+    turns = Turns(1.0, 90.0, OwnTable())
+    for n in range(5):
+        turns.ask("192.0.2.1", NOWHERE, 1000.0 + n / 100)
+    turns.ask("192.0.2.2", NOWHERE, 1000.0)
+    turns.ask("192.0.2.2", NOWHERE, 1000.0)
+    assert turns.crowded() == {"192.0.2.1": 4, "192.0.2.2": 1}
+
+
+def test_an_engine_that_died_holds_an_address_no_longer_than_a_visit() -> None:
+    table = OwnTable()
+    assert Turns(1.0, 90.0, table).ask("192.0.2.1", NOWHERE, 1000.0)[0] == 0.0
+    other = Turns(1.0, 90.0, table)
+    when, place = other.ask("192.0.2.1", NOWHERE, 1001.0)
+    while when:
+        last = when
+        when, place = other.ask("192.0.2.1", place, when)
+    assert last == 1090.0
+
+
+def test_a_table_from_before_the_machine_started_is_begun_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SharedTable(tmp_path).put("192.0.2.1", 5000.0, 6000.0)
+    assert SharedTable(tmp_path).take("192.0.2.1") == (5000.0, 6000.0)
+    monkeypatch.setattr("lycosa.address_table.clock_name", lambda: "another start")
+    assert SharedTable(tmp_path).take("192.0.2.1") == (0.0, 0.0)
+
+
+ENGINE = """
+import random, sys, time
+from pathlib import Path
+from lycosa.clock import engine_now
+from lycosa.address_table import SharedTable
+from lycosa.address_turns import Turns
+turns = Turns(0.01, 90.0, SharedTable(Path(sys.argv[1])))
+for _ in range(15):
+    again, place = turns.ask("192.0.2.1", 0, engine_now())
+    while again:
+        time.sleep(max(0.0, again - engine_now()))
+        again, place = turns.ask("192.0.2.1", place, engine_now())
+    start = engine_now()
+    time.sleep(random.uniform(0, 0.01))
+    end = engine_now()
+    print(start, end)
+    while not turns.over("192.0.2.1", end):
+        pass
+"""
+
+
+def test_processes_share_a_table(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ENGINE, str(tmp_path)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    lines = [line for each in running for line in each.communicate(timeout=60)[0].splitlines()]
+    visits = sorted(tuple(map(float, line.split())) for line in lines)
+    assert len(visits) == 60
+    gaps = [start - end for (_, end), (start, _) in pairwise(visits)]
+    assert min(gaps) >= 0.01
+
+
+def test_the_audit_finds_visits_that_come_too_close() -> None:
+    from lycosa.archive.addresses import audit_addresses
+    from lycosa.archive.ledger import Clock, Visit
+
+    def visit(start: int, end: int, address: str = "192.0.2.1", **more: object) -> Visit:
+        return Visit(1, f"d{start}", start, end, 1, address, "ok", None, False, **more)  # type: ignore[arg-type]
+
+    polite = [visit(0, 100), visit(1100, 1200), visit(1150, 1300, "192.0.2.2")]
+    report = audit_addresses([polite], 1.0, lambda address: False)
+    assert report.ok and (report.addresses, report.smallest_gap_ms) == (1, 1000)
+    planted = [*polite, visit(1162, 1400)]
+    report = audit_addresses([planted], 1.0, lambda address: False)
+    assert (report.too_close, report.smallest_gap_ms) == (1, -38)
+    assert report.examples == [("192.0.2.1", -38)]
+    assert audit_addresses([planted], 1.0, lambda address: True).ok, "a CDN"
+    assert audit_addresses([polite, [visit(1162, 1400)]], 1.0, lambda _: False).ok, "another node"
+    assert audit_addresses([planted], 1.0, lambda address: False, since_ms=1160).ok, "before"
+    moved = [visit(0, 100, start_clock=Clock("x", 0), end_clock=Clock("x", 0))]
+    moved += [visit(2000, 2100, start_clock=Clock("x", 900), end_clock=Clock("x", 900))]
+    assert audit_addresses([moved], 1.0, lambda address: False).too_close == 0
+    assert audit_addresses([moved], 1.1, lambda address: False).too_close == 1
