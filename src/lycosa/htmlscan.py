@@ -27,7 +27,6 @@ from lycosa.elements import (
     FRAMES,
     HTML,
     IN_TABLE,
-    MATH,
     NOTED,
     ODD,
     OPENED,
@@ -46,7 +45,7 @@ from lycosa.elements import (
     VOID,
     Open,
 )
-from lycosa.htmlstack import BUTTONS, HEADINGS, ITEMS, MAX_DEPTH, SEPARATOR, TABLES, Stack
+from lycosa.htmlstack import BUTTONS, HEADINGS, ITEMS, MAX_DEPTH, SEPARATOR, TABLES, Stack, html_in
 from lycosa.references import in_attribute, in_text
 
 # What Python has no time for; of 1,330 real pages none had half of this. The C has no such bounds.
@@ -233,7 +232,7 @@ class _Page(Stack):
             return end
         top = self.stack[-1]
         mode = top[4]
-        if top[2] != HTML and not _html_in(top, name):
+        if top[2] != HTML and not html_in(top, name):
             if not (flags & BREAKOUT or (name == "font" and _breaks_out(attributes))):
                 self.foreign(name, flags, attributes, top)
                 return at
@@ -490,11 +489,3 @@ def _closes_itself(attributes: str) -> bool:
         return False
     ends = [found.end() for found in _ATTRIBUTE(attributes)]
     return not ends or ends[-1] < len(attributes)
-
-
-def _html_in(top: Open, name: str) -> bool:
-    """Whether a start tag in an element that is not HTML follows HTML's rules all the same."""
-    point = top[3]
-    if point == 2 or (point == 1 and name not in ("mglyph", "malignmark")):
-        return True
-    return name == "svg" and top[0] == "annotation-xml" and top[2] == MATH

@@ -30,6 +30,7 @@ from lycosa.elements import (
     SVG,
     TABLE_SCOPE,
     VOID,
+    Open,
 )
 
 MAX_REOPENED = 16  # formatting elements that wait to go on
@@ -299,3 +300,11 @@ class Stack:
         self.form = self.form and bool(self.templates)
         if depth:
             del self.stack[depth]
+
+
+def html_in(top: Open, name: str) -> bool:
+    """Whether a start tag in an element that is not HTML follows HTML's rules all the same."""
+    point = top[3]
+    if point == 2 or (point == 1 and name not in ("mglyph", "malignmark")):
+        return True
+    return name == "svg" and top[0] == "annotation-xml" and top[2] == MATH

@@ -12,7 +12,7 @@ import selectors
 import signal
 import subprocess
 import sys
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -28,7 +28,6 @@ from lycosa.errors import (
     EXIT_FENCED,
     EXIT_STOPPED,
     StoreError,
-    UserError,
 )
 from lycosa.firstvisits import FirstVisits
 from lycosa.frontier import (
@@ -36,7 +35,6 @@ from lycosa.frontier import (
     check_server,
     is_server,
     open_frontier,
-    open_reader,
 )
 from lycosa.frontier.readers import ACTIVE_LIMIT
 from lycosa.log import get_logger
@@ -44,6 +42,7 @@ from lycosa.metrics import Rates, Stats, limiting
 from lycosa.patience import Away
 from lycosa.seeding import Loader
 from lycosa.view import Screen, Snapshot, line, summary
+from lycosa.whole import whole_crawl
 from lycosa.worker import Worker, machine_settings
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -455,7 +454,7 @@ class Supervisor:
 
     def _earlier_runs(self) -> Stats:
         """The counts of earlier runs, so that pages and what came of them speak of the same."""
-        total = self._whole_crawl(Snapshot())
+        total = whole_crawl(Snapshot(), self.node, self.before)
         return Stats(
             engines=0,
             pages=self.before,
@@ -463,18 +462,6 @@ class Supervisor:
             bytes=total.bytes,
             outcomes=dict(total.outcomes),
         )
-
-    def _whole_crawl(self, run: Snapshot) -> Snapshot:
-        """With the counts of all runs, as `lycosa status` tells them."""
-        try:
-            with closing(open_reader(self.node.data_dir, self.node.store)) as reader:
-                total = reader.status()
-        except (UserError, StoreError):  # the store is away: what we heard last counts
-            run.pages = max(run.pages, self.stored_pages)
-            return run
-        run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
-        run.outcomes, run.lost = total["outcomes"], total["lost"]
-        return run
 
     def _end(self) -> int:
         """Say what was kept and where."""
@@ -490,7 +477,7 @@ class Supervisor:
                 opening.tell_left(self.frontier, self.name)
         if not self.failure and self.file.damaged():
             self._fail(self.file.damage)
-        snapshot = self._whole_crawl(self.snapshot())
+        snapshot = whole_crawl(self.snapshot(), self.node, self.stored_pages)
         directory = self.node.data_dir
         store = redact(self.node.store) if is_server(self.node.store) else ""
         named = ("--store", store) if store else ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from lycosa import errands, politeness, retry, robots
 from lycosa.errands import MAX_REDIRECTS, UNREACHABLE
@@ -30,48 +30,14 @@ from lycosa.robots_reply import as_url, redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
 from lycosa.urls import Parts, canonical, domain_of, fingerprint, over_http, split
+from lycosa.visit_result import Result as Result
+from lycosa.visit_result import VisitRules as VisitRules
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
 EXCLUDED = "excluded"
 DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
 Steps = Generator[Request, Response, None]
-
-
-@dataclass(frozen=True, slots=True)
-class VisitRules:
-    """What a visit must know of the settings."""
-
-    delay: float
-    timeout: float = 90.0  # seconds for the whole visit
-    max_hosts: int = 100  # origins of one domain that are known at a time
-    sitemaps: bool = False
-
-
-@dataclass(slots=True)
-class Result:
-    """What came of a visit."""
-
-    held: Held
-    started: float
-    ended: float
-    requests: int = 0
-    address: str = ""
-    outcome: str = "nothing"
-    stopped: bool = False  # we cut it off ourselves
-    page: tuple[QueuedUrl, Response] | None = None
-    moved: list[tuple[QueuedUrl, Url, Response | None]] = field(default_factory=list)
-    failed: list[tuple[QueuedUrl, str, int]] = field(default_factory=list)  # reason, status
-    deferred: list[tuple[QueuedUrl, int, int]] = field(default_factory=list)  # until, attempts
-    dropped: list[tuple[QueuedUrl, str]] = field(default_factory=list)
-    found: list[tuple[Url, int, int]] = field(default_factory=list)  # url, depth, flags
-    origins: dict[str, Origin] = field(default_factory=dict)
-    purges: list[tuple[str, str]] = field(default_factory=list)  # origin ('': all), outcome
-    pause: float = 0.0  # seconds until the next visit, beyond the delay
-    learnt_delay: float = 0.0
-    robots_fetched: int = 0
-    errands: list[tuple[Url, int]] = field(default_factory=list)  # url, depth: to be queued
-    answers: list[SharedRobots] = field(default_factory=list)  # to errands of others
 
 
 class Visit:

@@ -14,13 +14,13 @@ LAYERS = {
     "words": "__init__ errors records clock called terminal",
     "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
     " scheduler parse sitemaps decode dedup metrics charset encoding media elements htmlscan"
-    " htmlstack references _links _scan visit ports errands robots_reply"
+    " htmlstack references _links _scan visit visit_result ports errands robots_reply"
     " turns address_turns backlog sharing files firstvisits",
     "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
     " log view sandbox ownfiles",
     "engine": "datadir dbfile original verify mending mark patience opening seeding"
     " harvest core exchange diary engine upkeep memory worker node control pipe gauges"
-    " machine address_table",
+    " machine address_table whole",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

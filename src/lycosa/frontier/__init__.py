@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lycosa import ownfiles
 from lycosa.called import called, pip_install
 from lycosa.errors import Damaged, StoreError, StoreGone, UserError
-from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots, Url
-from lycosa.urls import domain_of, host_of
+from lycosa.frontier.values import LeftOut as LeftOut
+from lycosa.frontier.values import Link as Link
+from lycosa.frontier.values import Place as Place
+from lycosa.frontier.values import Placed as Placed
+from lycosa.frontier.values import ServerFacts as ServerFacts
+from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
-
-# A URL on its way in: (domain_id, fp, url, depth, domain name, flags). A tuple, because a page
-# has a hundred of them.
-Link = tuple[int, int, Url, int, str, int]
 
 DATABASE = "crawl.sqlite"
 NOT_SEEDED = "not-seeded"
@@ -305,63 +305,6 @@ class Frontier(Protocol):
         """Bring everything that is committed to where it stays."""
 
     def close(self) -> None: ...
-
-
-class LeftOut(NamedTuple):
-    """A URL that an exclusion took out of the queue."""
-
-    id: int
-    domain_id: int
-    fp: int
-    url: Url
-    depth: int
-    flags: int
-
-    def link(self) -> Link:
-        return (
-            self.domain_id,
-            self.fp,
-            self.url,
-            self.depth,
-            domain_of(host_of(self.url)),
-            self.flags,
-        )
-
-
-class Placed(NamedTuple):
-    """Where what is kept of a page lies."""
-
-    id: int
-    domain_id: int
-    fp: int
-    url: str
-    fetched_ms: int
-    content_hash: int
-    outcome: str
-    text_segment: int
-    text_frame: int
-    text_offset: int
-    warc_segment: int
-    warc_offset: int
-
-
-class Place(NamedTuple):
-    """Where the output of an engine lies."""
-
-    host: str
-    directory: str
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
-    """What was found out about a server."""
-
-    where: str
-    version: str
-    round_trip_ms: float
-    crawl: bool  # whether it holds one
-    connections: int  # that are free
 
 
 class Reader(Protocol):

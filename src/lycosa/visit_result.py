@@ -1,0 +1,44 @@
+"""What a visit must know of the settings, and what came of it. Pure values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lycosa.records import Origin, QueuedUrl, Response, SharedRobots, Url
+from lycosa.scheduler import Held
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRules:
+    """What a visit must know of the settings."""
+
+    delay: float
+    timeout: float = 90.0  # seconds for the whole visit
+    max_hosts: int = 100  # origins of one domain that are known at a time
+    sitemaps: bool = False
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of a visit."""
+
+    held: Held
+    started: float
+    ended: float
+    requests: int = 0
+    address: str = ""
+    outcome: str = "nothing"
+    stopped: bool = False  # we cut it off ourselves
+    page: tuple[QueuedUrl, Response] | None = None
+    moved: list[tuple[QueuedUrl, Url, Response | None]] = field(default_factory=list)
+    failed: list[tuple[QueuedUrl, str, int]] = field(default_factory=list)  # reason, status
+    deferred: list[tuple[QueuedUrl, int, int]] = field(default_factory=list)  # until, attempts
+    dropped: list[tuple[QueuedUrl, str]] = field(default_factory=list)
+    found: list[tuple[Url, int, int]] = field(default_factory=list)  # url, depth, flags
+    origins: dict[str, Origin] = field(default_factory=dict)
+    purges: list[tuple[str, str]] = field(default_factory=list)  # origin ('': all), outcome
+    pause: float = 0.0  # seconds until the next visit, beyond the delay
+    learnt_delay: float = 0.0
+    robots_fetched: int = 0
+    errands: list[tuple[Url, int]] = field(default_factory=list)  # url, depth: to be queued
+    answers: list[SharedRobots] = field(default_factory=list)  # to errands of others
