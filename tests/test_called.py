@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "lycosa"
 NAMES = "|".join(command.name for command in COMMANDS)
 # The names under which a database's administrator sees our connections.
-CONNECTIONS = {"lycosa check", "lycosa migrate"}
+CONNECTIONS = {"lycosa check", "lycosa migrate", "lycosa verify"}
 
 
 def texts(path: Path) -> list[str]:

@@ -23,7 +23,13 @@ units = ["<", "<a ", "<a href='", '<a b="', "<!--", "-->", "<!-", "&", "&a", "&#
     "<svg>", "</svg>", "<svg/>", "<p>", "</", "<script>", "</script>", "<title>", "</title>",
     "<select>", "<b><p>", "=", "<a =", "<x y='z'", "\xc2", "</svg", "<meta a=b", "content='", '"',
     "'", ">", "/", "a", "\xe9", "\0", " ", "\n", "&copy=", "&notin;", "&am", "<iframe src=",
-    "<template>", "</template>", "<base href", "--!>", "<html lang=en>", "\x1e"]
+    "<template>", "</template>", "<base href", "--!>", "<html lang=en>", "\x1e", "<table>", "<tr>",
+    "<td>", "</td>", "</table>", "<b>", "</b>", "<a>", "</a>", "<li>", "<dd>", "<h1>", "<button>",
+    "<form>", "</form>", "<nobr>", "<select>", "</select>", "<input>", "<option>", "<rt>", "<math>",
+    "<mi>", "<annotation-xml encoding=", "text/html>", "<desc>", "<font color>", "<![CDATA[", "]]>",
+    "<noscript>", "</noscript>", "<script><!--", "<script ", "<plaintext>", "<frameset>", "<frame>",
+    "<video>", "</video>", "<object>", "</object>", "<foreignObject>", "</p>", "</br>", "</x>",
+    "<span>" * 600, "<svg>" * 600, "<b><p>" * 30, "<noscript>" * 40]
 seed = int(sys.argv[2])
 print("seed", seed)
 chance = random.Random(seed)

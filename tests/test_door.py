@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cpu import cpu_seconds
-from lycosa import robots
+from lycosa import errands, robots
 from lycosa.frontier import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
@@ -148,12 +148,14 @@ def visited(answers: dict[str, tuple[int, str, bytes]], first: str = "https://a.
     batch = Batch()
     harvest = Harvest(HarvestRules(), scope, lambda request: b"GET", iter(()))
     harvest.take(visit.result, batch, Stats(), TO_MS)
+    batch.errands += [errands.link(url, depth) for url, depth in visit.result.errands]
     return batch
 
 
 def sent(batch: Batch) -> list[str]:
     rows = [page.url for page in batch.pages] + [page.redirect for page in batch.pages]
-    return [link[2] for link in batch.links] + [url for url in rows if url]
+    links = batch.links + batch.errands
+    return [link[2] for link in links] + [url for url in rows if url]
 
 
 @pytest.mark.parametrize("text", [*BAD, *GOOD, "https://other.test:443/x#y", "HTTP://ü.test"])
@@ -194,7 +196,7 @@ def test_a_bare_seed_with_a_port_stays_canonical_over_http() -> None:
 
 
 def test_only_urls_makes_them() -> None:
-    """And seeds, for plain domains, and robots, for what it stored itself."""
+    """And seeds, for plain domains, robots, for what it stored itself, and records: none at all."""
     makers = set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -202,7 +204,7 @@ def test_only_urls_makes_them() -> None:
             if called == "Url" or (called == "cast" and "Url" in ast.dump(node)):
                 makers.add(path.relative_to(SOURCE).as_posix())
     assert "urls.py" in makers
-    assert makers <= {"urls.py", "seeds.py", "robots.py"}
+    assert makers <= {"urls.py", "seeds.py", "robots.py", "records.py"}
 
 
 def test_the_type_checker_lets_no_plain_text_in(tmp_path: Path) -> None:

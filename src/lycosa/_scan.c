@@ -72,7 +72,7 @@ static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *ma
     *font_, *annotation_, *mglyph_, *malignmark_;
 
 /* What a byte is: for skipping quickly over what needs no thought. */
-enum { SPACE = 1, NAME_END = 2, TEXT_STOP = 4, TAG_STOP = 8, ALNUM = 16, ALPHA = 32 };
+enum { SPACE = 1, NAME_END = 2, TEXT_STOP = 4, TAG_STOP = 8, ALNUM = 16, ALPHA = 32, BLANK = 64 };
 static unsigned char class_of[256];
 
 /* Windows-1252, where numbers of character references mean it. */
@@ -331,13 +331,18 @@ static int put_decoded(Scan *scan, const char *out, int size) {
 static int visible(Scan *scan, const char *p, const char *end, int literal) {
     if (scan->text.size >= scan->wanted) return 0;
     while (p < end) {
+        /* Words with single spaces between them are copied as they are. */
         const char *words = p;
-        for (;; p++) { /* words with single spaces between them are copied as they are */
-            while (p < end && !(class_of[(unsigned char)*p] & TEXT_STOP)) p++;
-            if (p == words || end - p < 2 || *p != ' ' || class_of[(unsigned char)p[1]] & TEXT_STOP)
-                break;
+        unsigned char kind, before = BLANK;
+        for (; p < end; p++, before = kind) {
+            kind = class_of[(unsigned char)*p];
+            if (kind & (TEXT_STOP | (before & BLANK))) break;
         }
-        if (p > words && put(scan, words, p - words) < 0) return -1;
+        if (p > words) {
+            int blank = (before & BLANK) != 0; /* the last one: perhaps nothing follows */
+            if (put(scan, words, p - words - blank) < 0) return -1;
+            scan->space = blank;
+        }
         if (p == end) break;
         int space = space_at(p, end);
         if (space) {
@@ -1352,7 +1357,7 @@ static void fill_elements(void) {
 
 static void fill_classes(void) {
     for (const char *c = " \t\n\r\f"; *c; c++)
-        class_of[(unsigned char)*c] |= SPACE | NAME_END | TEXT_STOP;
+        class_of[(unsigned char)*c] |= SPACE | NAME_END | (*c == ' ' ? BLANK : TEXT_STOP);
     class_of['/'] |= NAME_END;
     class_of['>'] |= NAME_END | TAG_STOP;
     class_of['='] |= TAG_STOP;

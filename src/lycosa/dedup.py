@@ -30,7 +30,8 @@ _PARAMETER = re.compile(
     rf"(?:{_TRACKING}|{_FAMILIES}|{_SESSIONS})(?:=|$)|sid=[0-9a-f]{{16,}}$",
     re.IGNORECASE | re.ASCII,
 )
-_MOST = 64  # parameters; who has more is not folded, and does not hold the loop
+_LONG = 200  # characters of a URL whose parameters are counted
+_MOST = 64  # parameters: more are not folded, and do not hold the loop
 
 
 def _by_letter(names: str) -> str:
@@ -52,7 +53,7 @@ _PATH_SESSION = re.compile(
 
 def dedup_key(url: str) -> str:
     """The URL without what only tracks: two URLs with the same key are one page."""
-    if ("?" not in url and ";" not in url) or url.count("&") + url.count(";") > _MOST:
+    if ("?" not in url and ";" not in url) or (len(url) > _LONG and _crowded(url)):
         return url
     if not _suspicious(url.lower()):
         return url
@@ -61,6 +62,10 @@ def dedup_key(url: str) -> str:
     kept = [parameter for parameter in query.split("&") if not _PARAMETER.match(parameter)]
     # A query of nothing but tracking goes with its question mark; a bare '?' was there on purpose.
     return f"{path}{mark}{'&'.join(kept)}" if kept else path
+
+
+def _crowded(url: str) -> bool:
+    return url.count("&") + url.count(";") > _MOST
 
 
 def content_hash(text: str) -> int:

@@ -14,11 +14,21 @@ from collections.abc import Callable
 
 from lycosa.dedup import signed_hash
 from lycosa.frontier import ANSWER_MS, Link
-from lycosa.records import Flag, Kind, Origin, QueuedUrl, Request, Response, SharedRobots, Url
+from lycosa.records import (
+    NO_URL,
+    Flag,
+    Kind,
+    Origin,
+    QueuedUrl,
+    Request,
+    Response,
+    SharedRobots,
+    Url,
+)
 from lycosa.robots_reply import redirect_of, rules_of
 from lycosa.scheduler import KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import domain_id, domain_of, host_of
+from lycosa.urls import domain_id, domain_of, host_of, robots_txt
 
 MAX_REDIRECTS = 5  # of one robots.txt, in and out of its domain
 AIM_MS = 24 * 3600 * 1000  # after which the origin is asked anew where its robots.txt is
@@ -73,8 +83,8 @@ def where(origin: str, known: KnownOrigin | None, now_ms: int) -> tuple[Url, int
     record = known.record if known is not None else Origin(origin)
     if record.aim and now_ms - record.asked_ms < AIM_MS:
         return record.aim, record.hops
-    record.aim = Url("")
-    return Url(f"{origin}/robots.txt"), 0
+    record.aim = NO_URL
+    return robots_txt(origin), 0
 
 
 def turn_to(record: Origin, aim: Url, hops: int, now_ms: int) -> None:

@@ -6,6 +6,7 @@ the web would look healthy until then.
 
 from __future__ import annotations
 
+from lycosa.called import called
 from lycosa.metrics import Stats
 
 FEW = 10  # visits after which one must have succeeded
@@ -54,5 +55,6 @@ def warning(stats: Stats) -> str:
     advice = _ADVICE.get(order[0] if order else "", "Can the sites be reached from here?")
     return (
         f"Not one of the first {stats.visits:,} visits succeeded ({told}). {advice}"
-        " 'lycosa check' looks at this machine; 'lycosa why URL' tells the reason of one site."
+        f" '{called('check')}' looks at this machine; '{called('why', 'URL')}' tells why one"
+        " site failed."
     )

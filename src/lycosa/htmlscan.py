@@ -46,7 +46,7 @@ from lycosa.elements import (
     Open,
 )
 from lycosa.htmlstack import BUTTONS, HEADINGS, ITEMS, MAX_DEPTH, SEPARATOR, TABLES, Stack, html_in
-from lycosa.references import in_attribute, in_text
+from lycosa.references import in_attribute, in_text, in_title
 
 # What Python has no time for; of 1,330 real pages none had half of this. The C has no such bounds.
 MAX_TAGS = 45_000  # and comments, about 1 us each
@@ -89,7 +89,7 @@ _TOKEN = re.compile(
 ).match
 _TAG_BEGINS = re.compile(r"/?[A-Za-z]").match
 _ATTRIBUTE = re.compile(
-    rf"[{_WS}/]*+([^{_WS}/>][^{_WS}/>=]*+)"
+    rf"([^{_WS}/>][^{_WS}/>=]*+)"
     rf"(?:[{_WS}]*+=[{_WS}]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^{_WS}>]*+)))?+"
 ).finditer
 _COMMENT_END = re.compile(r"--!?>").search
@@ -359,7 +359,7 @@ class _Page(Stack):
         stop = found.start() if found else end
         if name == "title" and self.items_left > 0:
             text = page[at : min(stop, at + TITLE_BYTES)].encode()[:TITLE_BYTES]
-            self.keep((None, in_text(_no_nul(text.decode("utf-8", "ignore")))))
+            self.keep((None, in_title(text.decode("utf-8", "ignore"))))
         elif name == "noscript":
             if found is None:
                 self.unclosed = True
@@ -429,12 +429,12 @@ class _Page(Stack):
         if self.items_left <= 0:
             self.dropped += 1
             return
-        link = _value(href)
+        link = in_attribute(href)
         if (rel := found.get("rel")) is None:
             self.keep(link)
         else:
             rel = rel.encode()[:HREF_BYTES].decode("utf-8", "ignore")
-            self.keep((link, _value(rel)))
+            self.keep((link, in_attribute(rel)))
 
     def note(self, name: str, attributes: str) -> None:
         """Any other tag that says something: (name, its attributes)."""
@@ -447,7 +447,7 @@ class _Page(Stack):
             if key in _ASKED:
                 value = match[2] or match[3] or match[4] or ""
                 if _bytes(value) <= HREF_BYTES:
-                    values.setdefault(key, _value(value))
+                    values.setdefault(key, in_attribute(value))
         self.keep((name, values))
 
 
@@ -460,14 +460,6 @@ def _lower(name: str) -> str:
 
 def _bytes(value: str) -> int:
     return len(value) if value.isascii() else len(value.encode())
-
-
-def _no_nul(value: str) -> str:
-    return value.replace("\0", "\ufffd") if "\0" in value else value
-
-
-def _value(value: str) -> str:
-    return in_attribute(_no_nul(value))
 
 
 def attributes_of(text: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import NewType
 
 Url = NewType("Url", str)
+NO_URL = Url("")
 """An http(s) URL in its canonical form. Made by `urls` alone, and by what reads back what was
 stored: the frontier takes nothing else, and the type checker sees to it."""
 
@@ -68,7 +69,8 @@ OUTCOMES = frozenset(
     {
         *("ok", "redirect", "no-https", "noindex", "not-text", "sitemap", "undecodable"),
         *("redirect-loop", "too-many-redirects", "bad-redirect", "robots", "robots-unreachable"),
-        *("overloaded", "retry-after-too-long", "poison", "bug"),
+        *("overloaded", "retry-after-too-long", "crawl-delay-too-long", "text-lost"),
+        *("poison", "bug"),
         *(Failure.NXDOMAIN, Failure.DNS, Failure.PRIVATE, Failure.CONNECT, Failure.CONNECT_TIMEOUT),
         *(
             Failure.OUTSIDE,
@@ -197,7 +199,7 @@ class Origin:
     retry_ms: int = 0  # not to be tried before
     reason: str = ""  # set: its URLs fail at once until retry_ms
     detail: str = ""  # its last failure, with the words of libcurl or the TLS library
-    aim: Url = Url("")  # set: where its robots.txt is, in another domain: it waits for the answer
+    aim: Url = NO_URL  # set: where its robots.txt is, in another domain: it waits for the answer
     hops: int = 0  # redirects that led there
     asked_ms: int = 0  # since when it waits
 
@@ -211,7 +213,7 @@ class SharedRobots:
     url: str
     fetched_ms: int
     status: int  # 0: it could not be had, or may not be asked for
-    location: Url = Url("")  # it redirects once more
+    location: Url = NO_URL  # it redirects once more
     rules: bytes = b""  # robots.Rules.dump()
 
 

@@ -25,12 +25,19 @@ _in_attribute: dict[str, str] = {}
 
 
 def in_text(text: str) -> str:
-    """Text, or a title, as it reads."""
+    """Text as it reads."""
     return _REFERENCE.sub(_for_text, text) if "&" in text else text
+
+
+def in_title(text: str) -> str:
+    """The same; a NUL, which is dropped from other text, is a bad character here."""
+    return in_text(text.replace("\0", "\ufffd"))
 
 
 def in_attribute(value: str) -> str:
     """The value of an attribute."""
+    if "\0" in value:
+        value = value.replace("\0", "\ufffd")
     return _REFERENCE.sub(_for_attribute, value) if "&" in value else value
 
 

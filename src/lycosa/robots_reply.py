@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lycosa import robots
 from lycosa.decode import TOO_SLOW, decode
-from lycosa.records import Response, Truncated, Url
+from lycosa.records import NO_URL, Response, Truncated, Url
 from lycosa.urls import MAX_RAW, canonical
 
 ROBOTS_BYTES = 500 << 10
@@ -25,7 +25,7 @@ def redirect_of(response: Response) -> Url:
     """Where a robots.txt redirects, '' if it does not."""
     location = response.header(b"location") if 300 <= response.status < 400 else ""
     target = canonical(as_url(location), response.request.url) if location else None
-    return Url("") if response.failure or target is None else target
+    return NO_URL if response.failure or target is None else target
 
 
 def rules_of(response: Response) -> robots.Rules | None:

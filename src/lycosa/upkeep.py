@@ -12,6 +12,7 @@ from pathlib import Path
 from lycosa import mark
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
+from lycosa.called import called
 from lycosa.datadir import node_of
 from lycosa.frontier import LOST_KEY, Frontier, open_reader
 from lycosa.log import get_logger
@@ -84,8 +85,8 @@ def _name(report: Report, pages: int) -> None:
             pages=verdict.pages,
         )
     log.warning(
-        f"{pages:,} pages have lost their text or WARC records: 'lycosa verify' names them, and"
-        " --requeue fetches them again, --mark-lost notes the loss, --moved says that you keep"
+        f"{pages:,} pages have lost their text or WARC records: '{called('verify')}' names them,"
+        " and --requeue fetches them again, --mark-lost notes the loss, --moved says that you keep"
         " segments elsewhere; the crawl goes on"
     )
 

@@ -137,6 +137,11 @@ def rooted(origin: str, target: str) -> Url | None:
     return url if url and len(url) <= MAX_URL else None
 
 
+def robots_txt(origin: str) -> Url:
+    """Where a canonical origin has its robots.txt."""
+    return Url(f"{origin}/robots.txt")
+
+
 def over_http(url: Url) -> Url:
     """The same URL of https with http; a port stays."""
     return canonical("http" + url.removeprefix("https")) or url

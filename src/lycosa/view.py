@@ -98,7 +98,8 @@ def summary(
         lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
     if now.lost:
         lines.append(
-            f"{now.lost:,} pages of earlier runs lost what was kept: 'lycosa verify' names them."
+            f"{now.lost:,} pages of earlier runs lost what was kept:"
+            f" '{called('verify')}' names them."
         )
     if store:
         lines.append(f"The text that this node fetched is in {data_dir}/text.")

@@ -16,6 +16,7 @@ from lycosa import errands, politeness, retry, robots
 from lycosa.errands import MAX_REDIRECTS, UNREACHABLE
 from lycosa.records import (
     FOUND,
+    NO_URL,
     Failure,
     Flag,
     Kind,
@@ -328,7 +329,7 @@ class Visit:
         if found is not None and found.status:
             return found, ""
         if found is not None:
-            known.record.aim = Url("")
+            known.record.aim = NO_URL
             self._origin_failed(origin, errands.NOTHING)
             return None, UNREACHABLE
         errands.waits(known, self.now_ms, self.rules.delay)

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lycosa.called import called
 from lycosa.commands.look import opened
 from lycosa.config import Values
 from lycosa.errors import UserError
@@ -190,7 +191,9 @@ def _verdict_lines(report: Report, way: str, done: int) -> list[str]:
         f" text, {warc:,} their WARC records."
     ]
     if way == "requeue":
-        lines.append(f"{done:,} pages are queued again: 'lycosa crawl --resume' fetches them.")
+        lines.append(
+            f"{done:,} pages are queued again: '{called('crawl', '--resume')}' fetches them."
+        )
         if warc:
             lines.append("Pages that still have their text stay: --mark-lost notes what they lost.")
     elif way == "mark-lost":

@@ -12,7 +12,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.sqlite_add import SqliteAdder
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
-from lycosa.records import Url
+from lycosa.records import NO_URL
 from lycosa.urls import split
 
 SQL = queries.load("sqlite")
@@ -62,7 +62,7 @@ class SqliteAgain(SqliteAdder):
     def _count_again(self, done: list[Done], now: int) -> None:
         queued = Counter(page[0] for page in done)
         for ident, state in self._states(sorted(queued)).items():
-            link = (ident, 0, Url(""), 0, "", 0)  # only its domain counts
+            link = (ident, 0, NO_URL, 0, "", 0)  # only its domain counts
             self._wake(link, state, queued[ident], now, seed=False)
         responses = Counter(page[0] for page in done if page[4])
         less = [(count, ident) for ident, count in responses.items()]
