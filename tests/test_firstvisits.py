@@ -63,3 +63,9 @@ def test_retries_are_shown_by_cause_at_once() -> None:
     assert any("tls 20, connect 3" in row for row in render(now, 100))
     assert line(now)["retries"] == {"tls": 20, "connect": 3}
     assert not any("retries" in row for row in render(Snapshot(), 100))
+
+
+def test_the_counts_of_an_engine_that_ended_stay() -> None:
+    from lycosa.worker import _COUNTERS
+
+    assert {"visits", "failed_visits", "retries"} <= set(_COUNTERS)

@@ -17,7 +17,7 @@ from lycosa.metrics import Stats
 
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),
-    *("slow_pages", "outcomes", "drops", "exchanges"),
+    *("slow_pages", "outcomes", "drops", "exchanges", "retries", "failed_visits"),
 )
 
 
