@@ -124,26 +124,3 @@ def test_processes_share_a_table(tmp_path: Path) -> None:
     assert len(visits) == 60
     gaps = [start - end for (_, end), (start, _) in pairwise(visits)]
     assert min(gaps) >= 0.01
-
-
-def test_the_audit_finds_visits_that_come_too_close() -> None:
-    from lycosa.archive.addresses import audit_addresses
-    from lycosa.archive.ledger import Clock, Visit
-
-    def visit(start: int, end: int, address: str = "192.0.2.1", **more: object) -> Visit:
-        return Visit(1, f"d{start}", start, end, 1, address, "ok", None, False, **more)  # type: ignore[arg-type]
-
-    polite = [visit(0, 100), visit(1100, 1200), visit(1150, 1300, "192.0.2.2")]
-    report = audit_addresses([polite], 1.0, lambda address: False)
-    assert report.ok and (report.addresses, report.smallest_gap_ms) == (1, 1000)
-    planted = [*polite, visit(1162, 1400)]
-    report = audit_addresses([planted], 1.0, lambda address: False)
-    assert (report.too_close, report.smallest_gap_ms) == (1, -38)
-    assert report.examples == [("192.0.2.1", -38)]
-    assert audit_addresses([planted], 1.0, lambda address: True).ok, "a CDN"
-    assert audit_addresses([polite, [visit(1162, 1400)]], 1.0, lambda _: False).ok, "another node"
-    assert audit_addresses([planted], 1.0, lambda address: False, since_ms=1160).ok, "before"
-    moved = [visit(0, 100, start_clock=Clock("x", 0), end_clock=Clock("x", 0))]
-    moved += [visit(2000, 2100, start_clock=Clock("x", 900), end_clock=Clock("x", 900))]
-    assert audit_addresses([moved], 1.0, lambda address: False).too_close == 0
-    assert audit_addresses([moved], 1.1, lambda address: False).too_close == 1

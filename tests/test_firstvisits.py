@@ -1,10 +1,17 @@
 """A run in which everything fails says so, once, and what to check."""
 
+from typing import Any
+
 import pytest
 
-from lycosa.firstvisits import FEW, LONG, FirstVisits
 from lycosa.metrics import Stats
 from lycosa.view import Snapshot, line, render
+
+
+def first_visits() -> Any:
+    from lycosa import firstvisits
+
+    return firstvisits.FirstVisits()
 
 
 def failing(visits: int, failed: int, **retries: int) -> Stats:
@@ -12,24 +19,24 @@ def failing(visits: int, failed: int, **retries: int) -> Stats:
 
 
 @pytest.mark.parametrize(
-    ("stats", "elapsed", "speaks"),
+    ("visits", "failed", "elapsed", "speaks"),
     [
-        (failing(0, 0), 60.0, False),  # nothing has ended yet
-        (failing(FEW, FEW, tls=FEW), 1.0, True),
-        (failing(FEW - 1, FEW - 1, tls=9), 1.0, False),  # too early to tell
-        (failing(1, 1, tls=1), LONG, True),  # or there are no more
-        (failing(500, 499, tls=499), 60.0, False),
+        (0, 0, 60.0, False),  # nothing has ended yet
+        (10, 10, 1.0, True),
+        (9, 9, 1.0, False),  # too early to tell
+        (1, 1, 15.0, True),  # or there are no more
+        (500, 499, 60.0, False),
     ],
 )
-def test_when_it_speaks(stats: Stats, elapsed: float, speaks: bool) -> None:
-    assert bool(FirstVisits().look(stats, elapsed)) == speaks
+def test_when_it_speaks(visits: int, failed: int, elapsed: float, speaks: bool) -> None:
+    assert bool(first_visits().look(failing(visits, failed, tls=failed), elapsed)) == speaks
 
 
 def test_it_speaks_once_and_not_after_a_success() -> None:
-    first = FirstVisits()
+    first = first_visits()
     assert first.look(failing(20, 20, tls=20), 5.0)
     assert not first.look(failing(30, 30, tls=30), 6.0)
-    other = FirstVisits()
+    other = first_visits()
     assert not other.look(failing(5, 4, tls=4), 5.0)
     assert not other.look(failing(500, 500, tls=500), 50.0), "the network broke later"
 
@@ -46,7 +53,7 @@ def test_it_speaks_once_and_not_after_a_success() -> None:
 def test_it_says_what_failed_and_what_to_check(cause: str, words: str) -> None:
     stats = failing(12, 12, **{cause: 11})
     stats.outcomes["robots-unreachable"] = 1
-    said = FirstVisits().look(stats, 5.0)
+    said = first_visits().look(stats, 5.0)
     assert f"first 12 visits succeeded ({cause} 11, robots-unreachable 1)" in said
     assert words in said and "lycosa check" in said
 
@@ -56,3 +63,9 @@ def test_retries_are_shown_by_cause_at_once() -> None:
     assert any("tls 20, connect 3" in row for row in render(now, 100))
     assert line(now)["retries"] == {"tls": 20, "connect": 3}
     assert not any("retries" in row for row in render(Snapshot(), 100))
+
+
+def test_the_counts_of_an_engine_that_ended_stay() -> None:
+    from lycosa.worker import _COUNTERS
+
+    assert {"visits", "failed_visits", "retries"} <= set(_COUNTERS)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
+from lycosa.archive.segments import disk_errors
 from lycosa.clock import clock_name
 
 FILE = "addresses.slots"
@@ -28,10 +29,12 @@ class SharedTable:
 
     def __init__(self, root: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._fd = os.open(root / FILE, flags, 0o600)
-        fcntl.lockf(self._fd, fcntl.LOCK_EX)  # only here: nobody is being served yet
-        os.ftruncate(self._fd, _HEAD + _SLOTS * _PAIR.size)
-        self._map = mmap.mmap(self._fd, _HEAD + _SLOTS * _PAIR.size)
+        size = _HEAD + _SLOTS * _PAIR.size
+        with disk_errors(root / FILE):
+            self._fd = os.open(root / FILE, flags, 0o600)
+            fcntl.lockf(self._fd, fcntl.LOCK_EX)  # only here: nobody is being served yet
+            os.posix_fallocate(self._fd, 0, size)  # or a full disk would kill who writes to the map
+            self._map = mmap.mmap(self._fd, size)
         self._begin(clock_name().encode()[:_HEAD].ljust(_HEAD, b"\0"))
         fcntl.lockf(self._fd, fcntl.LOCK_UN)
 
