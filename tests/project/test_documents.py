@@ -1,10 +1,12 @@
 """What can go stale fails here: README, reference, changelog, decisions, scripts."""
 
+import ast
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -188,3 +190,22 @@ def test_the_servers_cpu_is_what_was_measured() -> None:
     least, most = (int(word) for word in rounded(warm + crawls).split(" to "))
     low, high = (round(8e6 * 0.7 / cost, -3) for cost in (most, least))
     assert f"carries some {low:,.0f} to {high:,.0f} pages a second" in plan
+
+
+def test_what_tests_import_comes_with_the_environment() -> None:
+    """As wheels, without root: nothing that a test needs has to be on the machine."""
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *extras["test"], *extras["simweb"], *extras["postgres"]]
+    named = {re.split(r"[<>=!~\[; ]", each)[0].lower().replace("_", "-") for each in wanted}
+    provided = packages_distributions()
+    for path in (ROOT / "tests").rglob("*.py"):
+        if path.name == "one.py":  # the fuzzer comes by scripts/fuzz
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+        froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        words = [alias.name for node in imports for alias in node.names]
+        words += [node.module or "" for node in froms if node.level == 0]
+        for word in {word.partition(".")[0] for word in words} & set(provided):
+            names = {name.lower().replace("_", "-") for name in provided[word]}
+            assert names & (named | {"lycosa"}), f"{path.name} imports {word}"
