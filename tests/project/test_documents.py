@@ -99,7 +99,7 @@ def test_scripts_can_be_started(script: str) -> None:
 
 
 def test_every_slow_test_was_run_and_passed() -> None:
-    words = ["-m", "pytest", "-n", "0", "--collect-only", "-q", "-m", "slow", str(ROOT / "tests")]
+    words = ["-m", "pytest", "-n", "0", "--collect-only", "-m", "slow", str(ROOT / "tests")]
     found = subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, timeout=100
     )
