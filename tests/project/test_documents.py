@@ -90,7 +90,10 @@ def test_the_version_is_the_same_everywhere_and_in_the_changelog() -> None:
     assert re.search(rf"^## {re.escape(lycosa.__version__)}\b.*\n\n\S", changelog, re.M)
 
 
-@pytest.mark.parametrize("script", ["scripts/lycosa", "scripts/repairs", "scripts/test", ".ci/run"])
+SCRIPTS = [".ci/run", *sorted(f"scripts/{path.name}" for path in ROOT.glob("scripts/[!_]*"))]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_can_be_started(script: str) -> None:
     path = ROOT / script
     assert path.stat().st_mode & 0o111
