@@ -25,7 +25,7 @@ ENOUGH = 95.0  # per cent of the lines of each module
 CHECKED = ("-g", "-O1", "-fsanitize=address,undefined,fuzzer-no-link", "-fno-sanitize-recover=all")
 COUNTED = ("-g", "-O0", "-fprofile-instr-generate", "-fcoverage-mapping")
 # How much slower than usual: the limit of CPU time for one input is that much higher.
-SLOWER = "5"
+SLOWER = "15"
 WEIGHTS = {"scan": 3.0, "page": 2.0, "links": 2.0, "inbox": 2.0, "whole": 3.0}
 REPLAY = """
 from fuzz import corpus, seeds
@@ -99,17 +99,17 @@ def fuzz(source: Path, target: str, seconds: float) -> Summary:
     )
     done = checked(source, target, *words)
     found = sorted(set(findings.glob(f"{target}-*")) - before)
-    executed = re.search(r"stat::number_of_executed_units: *(\d+)", done.stderr)
-    reached = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", done.stderr)
+    executed = re.search(r"stat::number_of_executed_units: *(\d+)", done.stdout)
+    reached = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", done.stdout)
     if done.returncode and not found:
-        findings.joinpath(f"{target}-said").write_text(done.stderr)
+        findings.joinpath(f"{target}-said").write_text(done.stdout)
         found = [findings / f"{target}-said"]
     return Summary(
         target,
         int(executed[1]) if executed else 0,
         "cov {} ft {} corpus {}".format(*reached[-1]) if reached else "",
         found,
-        done.stderr,
+        done.stdout,
     )
 
 
@@ -125,9 +125,13 @@ def checked(source: Path, target: str, *words: str) -> subprocess.CompletedProce
     )
     command = [sys.executable, str(ROOT / "tests" / "fuzz" / "one.py"), target, *words]
     return subprocess.run(
-        command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        command,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         errors="replace",
-    )  # fmt: skip
+    )
 
 
 def session(targets: list[str], minutes: float) -> int:
@@ -158,13 +162,14 @@ def line(result: Summary) -> str:
 
 def gist(said: str) -> str:
     """What the fuzzer said of a finding, without the tables."""
-    at = max(said.find("=== Uncaught"), said.find("ERROR:"), said.find("runtime error"), 0)
+    signs = ("=== Uncaught", "runtime error", "ERROR: Addr", "ERROR: lib", "Traceback")
+    at = min((said.find(sign) for sign in signs if sign in said), default=0)
     return said[at : at + 3000]
 
 
 def again(target: str, file: str) -> int:
     done = checked(build("checked", CHECKED), target, file)
-    print(gist(done.stderr) if done.returncode else "No finding.")
+    print(gist(done.stdout) if done.returncode else "No finding.")
     return 1 if done.returncode else 0
 
 

@@ -1,10 +1,12 @@
 """What can go stale fails here: README, reference, changelog, decisions, scripts."""
 
+import ast
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -88,7 +90,10 @@ def test_the_version_is_the_same_everywhere_and_in_the_changelog() -> None:
     assert re.search(rf"^## {re.escape(lycosa.__version__)}\b.*\n\n\S", changelog, re.M)
 
 
-@pytest.mark.parametrize("script", ["scripts/lycosa", "scripts/repairs", "scripts/test", ".ci/run"])
+SCRIPTS = [".ci/run", *sorted(f"scripts/{path.name}" for path in ROOT.glob("scripts/[!_]*"))]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_can_be_started(script: str) -> None:
     path = ROOT / script
     assert path.stat().st_mode & 0o111
@@ -97,7 +102,7 @@ def test_scripts_can_be_started(script: str) -> None:
 
 
 def test_every_slow_test_was_run_and_passed() -> None:
-    words = ["-m", "pytest", "-n", "0", "--collect-only", "-q", "-m", "slow", str(ROOT / "tests")]
+    words = ["-m", "pytest", "-n", "0", "--collect-only", "-m", "slow", str(ROOT / "tests")]
     found = subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, timeout=100
     )
@@ -188,3 +193,22 @@ def test_the_servers_cpu_is_what_was_measured() -> None:
     least, most = (int(word) for word in rounded(warm + crawls).split(" to "))
     low, high = (round(8e6 * 0.7 / cost, -3) for cost in (most, least))
     assert f"carries some {low:,.0f} to {high:,.0f} pages a second" in plan
+
+
+def test_what_tests_import_comes_with_the_environment() -> None:
+    """As wheels, without root: nothing that a test needs has to be on the machine."""
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *extras["test"], *extras["simweb"], *extras["postgres"]]
+    named = {re.split(r"[<>=!~\[; ]", each)[0].lower().replace("_", "-") for each in wanted}
+    provided = packages_distributions()
+    for path in (ROOT / "tests").rglob("*.py"):
+        if path.name == "one.py":  # the fuzzer comes by scripts/fuzz
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+        froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        words = [alias.name for node in imports for alias in node.names]
+        words += [node.module or "" for node in froms if node.level == 0]
+        for word in {word.partition(".")[0] for word in words} & set(provided):
+            names = {name.lower().replace("_", "-") for name in provided[word]}
+            assert names & (named | {"lycosa"}), f"{path.name} imports {word}"
