@@ -40,7 +40,7 @@ class Engine:
             address_of=lambda url: world.address(url),
         )  # fmt: skip
         owner = world.store.register("t", 1)
-        self.exchanger = Exchanger(world.connect(), owner, lambda: world.now)
+        self.exchanger = Exchanger(world.connect(), owner, lambda: world.now, scope=scope)
 
     def ask(self) -> None:
         reply = self.exchanger.perform(self.core.exchange(self.world.now))

@@ -62,7 +62,11 @@ class Engine:
         self.owner = self.store.register("sim", index)
         self.core = _core(world, index)
         self.exchanger = Exchanger(
-            self.store, self.owner, lambda: world.now, renew_every=LEASE / 20
+            self.store,
+            self.owner,
+            lambda: world.now,
+            renew_every=LEASE / 20,
+            scope=self.core.scope,
         )
         self.alive = True
         self.paused = False

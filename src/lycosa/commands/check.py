@@ -33,7 +33,7 @@ _EARLIEST_MS = 1_735_689_600_000  # 2025: a clock before it was never set
 _DNS_WAIT_S = 6.0
 _COMPILED = "compiled"
 _PURE = (
-    "in Python, at nine times the CPU: install a C compiler and Python's headers"
+    "in Python, at twenty times the CPU: install a C compiler and Python's headers"
     " (Debian: gcc python3-dev), then lycosa anew"
 )
 
