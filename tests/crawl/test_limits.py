@@ -130,6 +130,7 @@ def test_a_full_disk_stops_cleanly_and_nothing_is_lost(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
         crawl.data = copy
         crawl.flags[crawl.flags.index("--data-dir") + 1] = str(copy)
+        crawl.flags.append("--moved")
         assert crawl.run(resume=True) == 0, crawl.log.read_text()
         crawl.check_complete()
         crawl.check_polite()
