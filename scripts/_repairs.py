@@ -157,7 +157,12 @@ def run(python: Path, tree: Path, lines: list[Line], processes: str) -> dict[str
         report = Path(folder) / "report"
         report.touch()
         own = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}
-        environment = {key: value for key, value in os.environ.items() if key not in own}
+        # Tests run this as well: pytest's own variables would make it take itself for a worker.
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in own and not key.startswith("PYTEST_")
+        }
         environment["PYTHONPATH"] = str(Path(__file__).parent)
         environment["TESTS_REPAIRS"] = folder
         files = sorted({line.test.split("::")[0] for line in lines})

@@ -10,8 +10,8 @@ import pytest
 
 from lycosa import engine, harvest, urls
 from lycosa.addresses import Allowed, SharedAddresses, public
-from lycosa.core import SHARED_KEPT
 from lycosa.dns import Answer, Resolver
+from lycosa.errands import KEPT as SHARED_KEPT
 from lycosa.harvest import SentLinks
 from lycosa.metrics import Rates, Stats
 from lycosa.poller import Poller
