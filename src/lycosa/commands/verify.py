@@ -208,8 +208,10 @@ def _verdict_lines(report: Report, way: str, done: int) -> list[str]:
 
 def segment_line(verdict: Verdict) -> str:
     """What is wrong with one segment; pure."""
+    from lycosa.archive.reading import CUT
+
     wrong = []
-    if verdict.state == "cut":
+    if verdict.state == CUT:
         wrong.append(f"cut, {verdict.size:,} of {verdict.committed:,} bytes are left")
     elif verdict.state:
         wrong.append(verdict.state)
