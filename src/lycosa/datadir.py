@@ -34,7 +34,8 @@ LOCK = "lycosa.lock"
 SEEDS = "seeds"
 NODE = "node"
 TRUST = "trust"
-KINDS = ("text", "warc", "visits", SEEDS, TRUST, *(DATABASE + end for end in HELPERS))
+ADDRESSES = "addresses.slots"
+KINDS = ("text", "warc", "visits", SEEDS, TRUST, ADDRESSES, *(DATABASE + end for end in HELPERS))
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 
