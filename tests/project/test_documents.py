@@ -195,6 +195,15 @@ def test_the_servers_cpu_is_what_was_measured() -> None:
     assert f"carries some {low:,.0f} to {high:,.0f} pages a second" in plan
 
 
+def test_what_the_ip_delay_holds_for() -> None:
+    """Across nodes it does not hold, and whoever reads of either is told so."""
+    (option,) = (each for each in options_of("crawl") if each.flag == "--ip-delay")
+    assert "holds for the engines of one node" in option.help
+    plan = flat(PAGES["cluster.md"])
+    said = re.search(r"`--ip-delay` holds among the engines of one node:[^.]*\. ([^.]*\.)", plan)
+    assert said and said[1].startswith("Nodes do not:")
+
+
 def test_what_tests_import_comes_with_the_environment() -> None:
     """As wheels, without root: nothing that a test needs has to be on the machine."""
     extras = PROJECT["optional-dependencies"]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "_repairs.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "_repairs.py"
 
 PROJECT = '[tool.pytest.ini_options]\naddopts = "-q"\npythonpath = ["src"]\n'
 TESTS = """
@@ -110,3 +115,27 @@ def test_good_ones_pass_and_absent_clauses_are_named(project: Path) -> None:
     assert code == 1
     absent = [text.split()[0] for text in out if text.endswith("has no test")]
     assert absent == ["1", "2a", *map(str, range(3, 25)), *(f"U{n}" for n in range(1, 7))]
+
+
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("_repairs", SCRIPT)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look for it there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_list_is_in_order_and_names_tests_that_exist() -> None:
+    module, path = script(), ROOT / "tests/repairs.tsv"
+    lines = module.read_list(path)
+    assert module.missing(lines, module.ITEMS) == []
+    written = [text for text in path.read_text("utf-8").splitlines() if not text.startswith("#")]
+    pairs = [tuple(text.split("\t")[:2]) for text in written]
+    assert len(set(pairs)) == len(pairs) == len(lines), "each once"
+    places = [module.place(clause) for clause, _ in pairs]
+    assert all(first <= second for first, second in pairwise(places)), "sorted"
+    for line in lines:
+        file, name = line.test.split("::")
+        words = rf"^def {re.escape(name.partition('[')[0])}\("
+        assert re.search(words, (ROOT / file).read_text("utf-8"), re.M), line.test
