@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lycosa.address_turns import OwnTable, Table, Turns
+from lycosa.address_turns import NOWHERE, OwnTable, Table, Turns
 from lycosa.backlog import Backlog
 from lycosa.errands import OUTCOME, WAITS, Memory, Slots, is_errand, link
 from lycosa.exchange import Exchange, Reply
@@ -185,6 +185,7 @@ class Core:
             return False
         at = self._slots.turn(address, now, max(self.rules.ip_delay, self._haste()))
         if at > now + self.rules.visit.delay:
+            self._leave_line(held)
             self.scheduler.send_away(held, at)
         else:
             self.scheduler.put_back(held, at)
@@ -200,14 +201,23 @@ class Core:
         return asked
 
     def _address_busy(self, held: Held, address: str, now: float) -> bool:
+        if address != held.waits_at:  # its name has moved, or its next URL is elsewhere
+            self._leave_line(held)
         if not address or self._exempt(address):
             return False
         again, held.place = self._turns.ask(address, held.place, now)
+        held.waits_at = address if again else ""
         if again:
             self.scheduler.put_back(held, again)
         else:
             held.address = address
         return again > 0
+
+    def _leave_line(self, held: Held) -> None:
+        """A domain no longer waits for the address that it waited for."""
+        if held.place:
+            self._turns.leave(held.waits_at, held.place)
+        held.place, held.waits_at = NOWHERE, ""
 
     def _leave_addresses(self) -> None:
         """Tell the table which visits are over; what another engine keeps from it is told later."""
@@ -294,8 +304,7 @@ class Core:
     def _give_up(self, visit: Visit) -> None:
         url = visit.current
         self._bug(url.url if url is not None else visit.held.name)
-        if url is not None:
-            visit.result.failed.append((url, BUG, 0))
+        visit.give_up(BUG)
 
     def _finish(self, visit: Visit, now: float) -> None:
         result, held = visit.result, visit.held
