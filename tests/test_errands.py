@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from lycosa import errands
+from lycosa.archive.ledger import Ledger, read, tail
 from lycosa.core import Core, CoreRules
+from lycosa.diary import Diary
 from lycosa.exchange import Exchanger
 from lycosa.frontier import StoreRules
 from lycosa.frontier.sqlite import SqliteFrontier
@@ -795,3 +797,46 @@ def test_nobody_is_left_waiting_for_an_address_that_a_name_has_left(make: Make) 
     assert core.crowded() == {}
     for part in ("//a", "//b"):
         assert min(gaps(sorted(set(at_address(world, part))))) >= 2.0
+
+
+# -- the delay that an answer asks for ------------------------------------------------------------
+
+SLOW = (200, "", b"User-agent: *\nDisallow: /no\nCrawl-delay: 600")
+
+
+def test_a_delay_learnt_without_a_request_is_kept(make: Make) -> None:
+    """All that is queued is forbidden; what comes later finds the delay in force."""
+    world = make({"https://a.test/robots.txt": to("https://v.test/r"), "https://v.test/r": SLOW})
+    world.seed("https://a.test/no/1")
+    world.run(HOUR)
+    assert world.outcomes() == {"https://a.test/no/1": "robots"}
+    world.seed("https://a.test/1", "https://a.test/2")
+    world.run(2 * HOUR)
+    times = sorted([*world.at("https://a.test/1"), *world.at("https://a.test/2")])
+    assert len(times) == 2 and gaps(times)[0] >= 600.0
+
+
+def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
+    make: Make, tmp_path: Path
+) -> None:
+    """A kill before the response must not forget it."""
+    world = make({"https://a.test/robots.txt": to("https://v.test/r"), "https://v.test/r": SLOW})
+    world.seed("https://a.test/1")
+    ledger = Ledger(tmp_path, 1, 1 << 20)
+    diary = Diary(ledger, DELAY)
+    core = world.engines[0].core
+    plain = world.reply
+
+    def reply(request: Request) -> Response:
+        diary.note_starts(core)
+        if request.url == "https://a.test/1":
+            raise KeyboardInterrupt  # killed
+        return plain(request)
+
+    world.reply = reply  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        world.run(HOUR)
+    ledger.close()
+    cut_off = [visit for visit in read(tmp_path) if visit.domain == "a.test"][-1]
+    assert cut_off.learned_ms == 600_000
+    assert tail(tmp_path, {}, [1])["a.test"].delay_ms == 600_000

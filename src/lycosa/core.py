@@ -230,6 +230,7 @@ class Core:
     def _begin(self, held: Held, now: float) -> list[Request]:
         visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms, self._answers.get)
         request = visit.begin()
+        self._learn(visit)  # from the robots.txt of another domain
         if request is None:
             self._finish(visit, now)
             return []
@@ -348,10 +349,12 @@ class Core:
             self._bytes += len(page.text_row) + sum(map(len, page.warc))
 
     def _learn(self, visit: Visit) -> None:
-        """A longer delay is told at once: a kill in the middle of the visit must not forget it."""
+        """A longer delay is told at once: a kill in the middle of the visit must not forget it. The
+        ledger hears of it only if it hears of the visit."""
         result = visit.result
         if result.learnt_delay:
-            self.learnt.append(visit.held)
+            if result.requests:
+                self.learnt.append(visit.held)
             self.batch.delays.append((visit.held.id, round(result.learnt_delay * 1000)))
             result.learnt_delay = 0.0
 
