@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.address_table import SharedTable
-from lycosa.address_turns import NOWHERE, OwnTable, Table, Turns
+from lycosa.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 
 
 class Shy:
@@ -36,7 +36,7 @@ def test_visits_never_overlap_and_everybody_gets_a_turn(
     dice = random.Random(seed)
     table: Table = SharedTable(tmp_path) if shared else OwnTable()
     pause, count = dice.choice((0.01, 0.1, 1.0)), 200
-    engines = [Turns(pause, 90.0, Shy(table, dice)) for _ in range(dice.choice((1, 2, 5)))]
+    engines = [AddressTurns(pause, 90.0, Shy(table, dice)) for _ in range(dice.choice((1, 2, 5)))]
     events = [(1000 + dice.random(), n, "ask", NOWHERE) for n in range(count)]
     heapq.heapify(events)
     visits: list[tuple[float, float]] = []
@@ -67,7 +67,7 @@ def test_visits_never_overlap_and_everybody_gets_a_turn(
 
 
 def test_those_who_wait_are_counted_by_address() -> None:
-    turns = Turns(1.0, 90.0, OwnTable())
+    turns = AddressTurns(1.0, 90.0, OwnTable())
     for n in range(5):
         turns.ask("192.0.2.1", NOWHERE, 1000.0 + n / 100)
     turns.ask("192.0.2.2", NOWHERE, 1000.0)
@@ -77,8 +77,8 @@ def test_those_who_wait_are_counted_by_address() -> None:
 
 def test_an_engine_that_died_holds_an_address_no_longer_than_a_visit() -> None:
     table = OwnTable()
-    assert Turns(1.0, 90.0, table).ask("192.0.2.1", NOWHERE, 1000.0)[0] == 0.0
-    other = Turns(1.0, 90.0, table)
+    assert AddressTurns(1.0, 90.0, table).ask("192.0.2.1", NOWHERE, 1000.0)[0] == 0.0
+    other = AddressTurns(1.0, 90.0, table)
     when, place = other.ask("192.0.2.1", NOWHERE, 1001.0)
     while when:
         last = when
@@ -100,8 +100,8 @@ import random, sys, time
 from pathlib import Path
 from lycosa.clock import engine_now
 from lycosa.address_table import SharedTable
-from lycosa.address_turns import Turns
-turns = Turns(0.01, 90.0, SharedTable(Path(sys.argv[1])))
+from lycosa.address_turns import AddressTurns
+turns = AddressTurns(0.01, 90.0, SharedTable(Path(sys.argv[1])))
 for _ in range(15):
     again, place = turns.ask("192.0.2.1", 0, engine_now())
     while again:

@@ -17,8 +17,9 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.segments import disk_errors
 from lycosa.clock import clock_name
+from lycosa.datadir import ADDRESSES
+from lycosa.ownfiles import open_own
 
-FILE = "addresses.slots"
 _SLOTS = 1 << 17
 _HEAD = 64  # bytes: the name of the clock
 _PAIR = struct.Struct("dd")
@@ -28,10 +29,9 @@ class SharedTable:
     """See `address_turns.Table`. `take` locks the file, `put` lets it go."""
 
     def __init__(self, root: Path) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         size = _HEAD + _SLOTS * _PAIR.size
-        with disk_errors(root / FILE):
-            self._fd = os.open(root / FILE, flags, 0o600)
+        with disk_errors(root / ADDRESSES):
+            self._fd = open_own(root / ADDRESSES, os.O_RDWR | os.O_CREAT)
             fcntl.lockf(self._fd, fcntl.LOCK_EX)  # only here: nobody is being served yet
             os.posix_fallocate(self._fd, 0, size)  # or a full disk would kill who writes to the map
             self._map = mmap.mmap(self._fd, size)

@@ -45,8 +45,8 @@ class OwnTable:
             self._known = {a: times for a, times in self._known.items() if max(times) > now}
 
 
-class Turns:
-    """Turns at addresses. `pause` and `longest` (a visit) in seconds."""
+class AddressTurns:
+    """Turns at addresses, as one engine sees them. `pause` and `longest` (a visit) in seconds."""
 
     def __init__(self, pause: float, longest: float, table: Table) -> None:
         self._pause = pause

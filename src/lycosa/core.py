@@ -11,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lycosa.address_turns import NOWHERE, OwnTable, Table, Turns
+from lycosa.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 from lycosa.backlog import Backlog
-from lycosa.errands import OUTCOME, WAITS, Memory, Slots, is_errand, link
+from lycosa.errands import OUTCOME, WAITS, RecentAnswers, Slots, is_errand, link
 from lycosa.exchange import Exchange, Reply
-from lycosa.frontier import Batch, Deferral, Purge
+from lycosa.frontier import EXCLUDED, Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.scope import Scope
 from lycosa.urls import host_of
-from lycosa.visit import EXCLUDED, Result, Visit, VisitRules
+from lycosa.visit import Result, Visit, VisitRules
 
 BATCH_PAGES = 500
 BATCH_LINKS = 20_000
@@ -85,11 +85,11 @@ class Core:
         self._engines = rules.engines
         self._allowance = float("inf")
         self._bytes = 0  # in the batch
-        self._answers = Memory()
+        self._answers = RecentAnswers()
         self._slots = Slots(rules.visit.timeout, rules.ip_delay)
         self._own_table = OwnTable()
         table = addresses or self._own_table
-        self._turns = Turns(rules.ip_delay, rules.visit.timeout, table)
+        self._turns = AddressTurns(rules.ip_delay, rules.visit.timeout, table)
         self._left: list[tuple[str, float]] = []  # addresses whose visits ended, to be told
         self._address_of = address_of
         self._exempt = exempt

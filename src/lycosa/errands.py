@@ -122,7 +122,7 @@ def waits(known: KnownOrigin, now_ms: int, delay: float) -> None:
     record.retry_ms = now_ms + max(round(delay * 1000), min(waited, LOOK_MOST_MS))
 
 
-class Memory:
+class RecentAnswers:
     """Answers that this engine heard of lately, so that most askers need not wait at all."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import orjson
 
 from lycosa import ownfiles
-from lycosa.archive import frames, records
+from lycosa.archive import text_check, warc_check
 from lycosa.archive.reading import MISSING, UNREADABLE, Region, Verdict
 from lycosa.archive.segments import parse_name
 from lycosa.archive.warc import record_ids
@@ -86,10 +86,10 @@ def _blank(root: Path, fd: int, name: str, kind: str, region: Region) -> None:
     """Make a region something without meaning of the same length; too short a one stays."""
     size = region.end - region.begin
     if kind == "text":
-        fits = frames.FILLER_HEAD <= size < 1 << 32
-        head, tail = (frames.filler(size), b"") if fits else (b"", b"")
+        fits = text_check.FILLER_HEAD <= size < 1 << 32
+        head, tail = (text_check.filler(size), b"") if fits else (b"", b"")
     else:
-        head, tail = records.filler(size, next(record_ids()), wall_now()) or (b"", b"")
+        head, tail = warc_check.filler(size, next(record_ids()), wall_now()) or (b"", b"")
     if head:
         _overwrite(root, fd, name, region.begin, head)
         _overwrite(root, fd, name, region.end - len(tail), tail)

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 WAITS = (1, 4, 16)  # multiples of the delay, for the first, second and third failure in a row
 DAY = 86_400.0  # seconds
+DELAY_TOO_LONG = "crawl-delay-too-long"  # outcome of what is queued where a visit a day is too much
 MAX_RETRY_AFTER = 100  # characters of the header: no date has more
 BUSY = frozenset({429, 503})  # the site says "not now"
 
@@ -26,10 +27,7 @@ class Pause:
     whole_domain: bool = False  # give up on all that is queued of the domain
 
 
-TOO_SLOW = "crawl-delay-too-long"  # outcome of what is queued where a visit a day is too much
-
-
-def too_slow(crawl_delay: float | None) -> bool:
+def asks_too_much(crawl_delay: float | None) -> bool:
     """Whether a robots.txt asks for more than a day between visits: a crawl would never end."""
     return crawl_delay is not None and crawl_delay > DAY
 

@@ -13,9 +13,9 @@ from enum import IntEnum
 from typing import NewType
 
 Url = NewType("Url", str)
-NO_URL = Url("")
 """An http(s) URL in its canonical form. Made by `urls` alone, and by what reads back what was
 stored: the frontier takes nothing else, and the type checker sees to it."""
+NO_URL = Url("")
 
 
 class Flag:
@@ -71,17 +71,13 @@ OUTCOMES = frozenset(
         *("redirect-loop", "too-many-redirects", "bad-redirect", "robots", "robots-unreachable"),
         *("overloaded", "retry-after-too-long", "crawl-delay-too-long", "text-lost"),
         *("poison", "bug"),
-        *(Failure.NXDOMAIN, Failure.DNS, Failure.PRIVATE, Failure.CONNECT, Failure.CONNECT_TIMEOUT),
-        *(
-            Failure.OUTSIDE,
-            Failure.TLS,
-            Failure.FIRST_BYTE,
-            Failure.TIMEOUT,
-            Failure.RESET,
-            Failure.PROTOCOL,
-        ),
+        *(Failure.NXDOMAIN, Failure.DNS, Failure.PRIVATE, Failure.OUTSIDE, Failure.CONNECT),
+        *(Failure.CONNECT_TIMEOUT, Failure.TLS, Failure.FIRST_BYTE, Failure.TIMEOUT),
+        *(Failure.RESET, Failure.PROTOCOL),
     }
 )
+# Those in which nothing went wrong.
+FINE = frozenset({"ok", "redirect", "no-https", "noindex", "not-text", "sitemap", "robots"})
 
 FOUND = -1  # order of a URL that was met on the way and may not be queued
 

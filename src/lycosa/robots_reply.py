@@ -14,8 +14,8 @@ ROBOTS_BYTES = 500 << 10
 _UNREADABLE = frozenset({"truncated", "broken", "too-many-members", "too-many-encodings", TOO_SLOW})
 
 
-def as_url(location: str) -> str:
-    """A Location header as text: servers send UTF-8, headers were read as latin-1."""
+def location_text(location: str) -> str:
+    """A Location header in characters: servers send UTF-8, headers were read as latin-1."""
     if len(location) > MAX_RAW:
         return location  # it may have been cut: `canonical` refuses it
     return location.encode("latin-1").decode("utf-8", "replace")
@@ -24,7 +24,7 @@ def as_url(location: str) -> str:
 def redirect_of(response: Response) -> Url:
     """Where a robots.txt redirects, '' if it does not."""
     location = response.header(b"location") if 300 <= response.status < 400 else ""
-    target = canonical(as_url(location), response.request.url) if location else None
+    target = canonical(location_text(location), response.request.url) if location else None
     return NO_URL if response.failure or target is None else target
 
 

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from lycosa.archive.frames import TextCheck, TextPlace
-from lycosa.archive.lines import check_lines
+from lycosa.archive.ledger_check import check_lines
 from lycosa.archive.reading import MISSING, UNREADABLE, SegmentFile, Verdict, state_of
-from lycosa.archive.records import RecordPlace, WarcCheck
 from lycosa.archive.segments import SegmentKind, parse_name, segment_name, segment_owner
+from lycosa.archive.text_check import TextCheck, TextPlace
+from lycosa.archive.warc_check import RecordPlace, WarcCheck
 from lycosa.clock import engine_now
-from lycosa.frontier import Placed, Reader
+from lycosa.frontier import PagePlace, Reader
 
 MOVED_KEY = "moved_segments"  # segments that the user keeps elsewhere
 CHUNK = 5000  # pages asked of the store at once
@@ -175,7 +175,7 @@ class Verifier:
             self._place(rows, only)
         self._db.executescript(_SORT)
 
-    def _place(self, rows: Sequence[Placed], only: Collection[str] | None) -> None:
+    def _place(self, rows: Sequence[PagePlace], only: Collection[str] | None) -> None:
         texts, warcs = [], []
         for row in rows:
             key = (row.domain_id, row.fp, row.url, row.fetched_ms)

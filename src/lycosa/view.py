@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from lycosa.called import called
+from lycosa.records import FINE
 from lycosa.terminal import raw, visible
 
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _CLEAR_BELOW = "\x1b[J"
 _MIB = 1024**2
-# Outcomes that are as they should be.
-_FINE = frozenset({"ok", "redirect", "no-https", "noindex", "not-text", "sitemap", "robots"})
 
 
 @dataclass(slots=True)
@@ -124,7 +123,7 @@ def eta(now: Snapshot) -> float | None:
 
 def errors(outcomes: dict[str, int]) -> dict[str, int]:
     """Outcomes where something did not work."""
-    return {name: n for name, n in outcomes.items() if name not in _FINE and n}
+    return {name: n for name, n in outcomes.items() if name not in FINE and n}
 
 
 def kinds(counts: dict[str, int]) -> str:

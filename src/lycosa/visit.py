@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from lycosa import errands, politeness, retry, robots
 from lycosa.errands import MAX_REDIRECTS, UNREACHABLE
+from lycosa.frontier import EXCLUDED
 from lycosa.records import (
     FOUND,
     NO_URL,
@@ -27,7 +28,7 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.robots_reply import as_url, redirect_of, rules_of
+from lycosa.robots_reply import location_text, redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
 from lycosa.urls import Parts, canonical, domain_of, fingerprint, over_http, split
@@ -35,7 +36,6 @@ from lycosa.visit_result import Result as Result
 from lycosa.visit_result import VisitRules as VisitRules
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
-EXCLUDED = "excluded"
 DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
 Steps = Generator[Request, Response, None]
@@ -224,7 +224,7 @@ class Visit:
     # -- redirects ----------------------------------------------------------------------------
 
     def _redirect(self, url: QueuedUrl, location: str, response: Response) -> QueuedUrl | None:
-        target = canonical(as_url(location), url.url)
+        target = canonical(location_text(location), url.url)
         if target is None:
             self._fail(url, "bad-redirect", response.status)
             return None
@@ -317,8 +317,8 @@ class Visit:
         elsewhere = asked.origin != parts.origin and asked.target == "/robots.txt"
         if elsewhere and response.status < 300:
             self._learn(asked.origin, rules, fetched_ms, response.status)  # a neighbour's
-        if politeness.too_slow(rules.crawl_delay):
-            return None, politeness.TOO_SLOW
+        if politeness.asks_too_much(rules.crawl_delay):
+            return None, politeness.DELAY_TOO_LONG
         return rules, ""
 
     def _fresh(self, origin: Origin) -> bool:
@@ -345,8 +345,8 @@ class Visit:
         """The rules of another domain's robots.txt, for the origin that asked and no other."""
         rules = robots.ALLOW_ALL if found.location else robots.Rules.load(found.rules)
         self._learn(origin, rules, found.fetched_ms, found.status)
-        if politeness.too_slow(rules.crawl_delay):
-            return None, politeness.TOO_SLOW
+        if politeness.asks_too_much(rules.crawl_delay):
+            return None, politeness.DELAY_TOO_LONG
         return rules, ""
 
     def _errand(self, url: QueuedUrl) -> Steps:
@@ -374,8 +374,8 @@ class Visit:
         record = Origin(origin, fetched_ms, status, rules.dump())
         self.held.origins[origin] = KnownOrigin(record, rules)
         self.result.origins[origin] = record
-        if politeness.too_slow(rules.crawl_delay):
-            self._give_up_origin(record, politeness.TOO_SLOW)
+        if politeness.asks_too_much(rules.crawl_delay):
+            self._give_up_origin(record, politeness.DELAY_TOO_LONG)
             return
         delay = politeness.domain_delay(self.rules.delay, rules.crawl_delay)
         if delay > self.held.delay:

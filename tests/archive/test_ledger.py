@@ -446,7 +446,7 @@ def test_a_damaged_line_that_is_json_is_damage_too(line: str, tmp_path: Path) ->
 
 
 def test_the_audit_finds_visits_that_come_too_close() -> None:
-    from lycosa.archive.addresses import audit_addresses
+    from lycosa.archive.address_audit import audit_addresses
     from lycosa.archive.ledger import Clock
 
     def at(start: int, end: int, address: str = "192.0.2.1", **more: object) -> Visit:

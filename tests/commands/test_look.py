@@ -137,7 +137,7 @@ def test_a_polite_crawl_passes_the_audit() -> None:
 
 
 def test_the_audit_tells_how_close_visits_to_an_address_came() -> None:
-    from lycosa.archive.addresses import AddressReport
+    from lycosa.archive.address_audit import AddressReport
     from lycosa.commands.audit import address_lines
 
     report = AddressReport()

@@ -15,7 +15,7 @@ CHUNK = 1 << 17
 WINDOW = 1 << 19
 
 MISSING = "missing"
-SHORT = "cut"
+CUT = "cut"
 UNREADABLE = "unreadable"
 
 
@@ -32,7 +32,7 @@ class Verdict:
 
     name: str
     committed: int
-    state: str = ""  # MISSING, SHORT, UNREADABLE or, as a whole, nothing
+    state: str = ""  # MISSING, CUT, UNREADABLE or, as a whole, nothing
     size: int = 0
     detail: str = ""  # what the system says
     damaged: list[Region] = field(default_factory=list)  # what is no frame, record or line
@@ -64,7 +64,7 @@ def state_of(path: Path, committed: int) -> tuple[str, int, str]:
         return MISSING, 0, "something that is no file lies in its place"
     if not os.access(path, os.R_OK):
         return UNREADABLE, found.st_size, "permission denied"
-    return (SHORT if found.st_size < committed else ""), found.st_size, ""
+    return (CUT if found.st_size < committed else ""), found.st_size, ""
 
 
 class SegmentFile:

@@ -23,7 +23,7 @@ from lycosa.config import (
 from lycosa.errors import StoreError, UserError
 
 if TYPE_CHECKING:
-    from lycosa.archive.addresses import AddressReport
+    from lycosa.archive.address_audit import AddressReport
     from lycosa.archive.ledger import AuditReport
 
 # An engine knows the server's clock to within the time that a commit takes to get there.
@@ -70,7 +70,7 @@ def _addresses(
     """Since the delays were last changed."""
     from lycosa.addresses import CDN_RANGES, SharedAddresses
     from lycosa.archive import ledger
-    from lycosa.archive.addresses import audit_addresses
+    from lycosa.archive.address_audit import audit_addresses
 
     keys = [key for key in stored if key.partition(":")[0] == NODE_KEY]
     nodes = [stored_node({NODE_KEY: stored[key]}) for key in keys]

@@ -59,7 +59,7 @@ def _host(text: str) -> str:
 
 
 def slips(name: str) -> Iterable[str]:
-    """Every name that one slip away from this one: a letter wrong, missing, added or swapped."""
+    """Every name that is one slip away from this one: a letter wrong, missing, added or swapped."""
     cuts = [(name[:at], name[at:]) for at in range(len(name) + 1)]
     found = {a + b[1:] for a, b in cuts if b}
     found |= {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
+from lycosa.commands.change import open_writer
 from lycosa.commands.look import opened
 from lycosa.config import Values
 from lycosa.errors import UserError
@@ -22,7 +23,7 @@ from lycosa.view import rate, size
 
 if TYPE_CHECKING:
     from lycosa.archive.reading import Verdict
-    from lycosa.frontier import Frontier, Reader
+    from lycosa.frontier import Reader
     from lycosa.verify import Loss, Report, Verifier
 
 _WAYS = ("requeue", "mark-lost", "moved", "returned")
@@ -59,9 +60,9 @@ def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
         report.unseen = unseen
         done = 0
         if way and not report.ok:
-            done = _act(values, verifier, way)
+            done = _act(values, reader, verifier, way)
         elif report.ok and not live and reader.status()["lost"]:
-            with _frontier(values) as frontier:  # a segment is back
+            with closing(open_writer(values, reader)) as frontier:  # a segment is back
                 note_losses(frontier, root, 0)
         tell = _print_json if values["json"] else _print
         tell(report, verifier.losses(), way, done)
@@ -103,34 +104,16 @@ def whose(reader: Reader, root: Path, store: str) -> tuple[set[int] | None, list
     return own, sorted({f"{each['host']}:{each.get('directory', '')}" for each in others})
 
 
-def _act(values: Values, verifier: Verifier, way: str) -> int:
+def _act(values: Values, reader: Reader, verifier: Verifier, way: str) -> int:
     """Do what the user chose; returns how many pages it was done with."""
     from lycosa import mending
     from lycosa.upkeep import note_losses
 
     act = mending.requeue if way == "requeue" else mending.mark_lost
-    with _frontier(values) as frontier:
+    with closing(open_writer(values, reader)) as frontier:
         done = act(frontier, values["data-dir"], verifier)
         note_losses(frontier, values["data-dir"], 0)
     return done
-
-
-@contextmanager
-def _frontier(values: Values) -> Iterator[Frontier]:
-    from lycosa.clock import wall_now
-    from lycosa.frontier import StoreRules, open_frontier
-
-    newest = 0
-    frontier = open_frontier(
-        values["store"],
-        values["data-dir"],
-        StoreRules(),
-        lambda: max(wall_now(), newest + 1),
-        name="lycosa verify",
-    )
-    with closing(frontier):
-        newest = frontier.newest_ms()
-        yield frontier
 
 
 # -- segments that are elsewhere ------------------------------------------------------------------
@@ -145,18 +128,24 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
     with opened(values) as reader:
         stored = reader.settings()
         known = {segment_name(kind, n) for kind, n in reader.committed_segments()}  # type: ignore[arg-type]
+        after = _declared(words, known, moved_segments(stored), moved)
+        with closing(open_writer(values, reader)) as frontier:
+            frontier.put_settings({MOVED_KEY: orjson.dumps(after).decode()})
+    print(f"{len(after):,} segment{'' if len(after) == 1 else 's'} of this crawl lie elsewhere.")
+    return 0
+
+
+def _declared(words: list[str], known: set[str], before: set[str], moved: bool) -> list[str]:
+    """All segments that are elsewhere, with what was said of these; pure.
+
+    UserError names one that the crawl does not have."""
     names = {"/".join(Path(word).parts[-2:]) for word in words}
     if strange := sorted(names - known):
         raise UserError(
             f"The crawl has no segment {strange[0]}: name it as it lies under the data directory,"
             " such as text/000001-00001.jsonl.zst."
         )
-    before = moved_segments(stored)
-    after = sorted(before | names if moved else before - names)
-    with _frontier(values) as frontier:
-        frontier.put_settings({MOVED_KEY: orjson.dumps(after).decode()})
-    print(f"{len(after):,} segment{'' if len(after) == 1 else 's'} of this crawl lie elsewhere.")
-    return 0
+    return sorted(before | names if moved else before - names)
 
 
 # -- what a person reads --------------------------------------------------------------------------
@@ -209,8 +198,10 @@ def _verdict_lines(report: Report, way: str, done: int) -> list[str]:
 
 def segment_line(verdict: Verdict) -> str:
     """What is wrong with one segment; pure."""
+    from lycosa.archive.reading import CUT
+
     wrong = []
-    if verdict.state == "cut":
+    if verdict.state == CUT:
         wrong.append(f"cut, {verdict.size:,} of {verdict.committed:,} bytes are left")
     elif verdict.state:
         wrong.append(verdict.state)

@@ -17,8 +17,8 @@ from lycosa.called import called, pip_install
 from lycosa.errors import Damaged, StoreError, StoreGone, UserError
 from lycosa.frontier.values import LeftOut as LeftOut
 from lycosa.frontier.values import Link as Link
+from lycosa.frontier.values import PagePlace as PagePlace
 from lycosa.frontier.values import Place as Place
-from lycosa.frontier.values import Placed as Placed
 from lycosa.frontier.values import ServerFacts as ServerFacts
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots
 
@@ -111,7 +111,7 @@ class Committed:
     now_ms: int
     total_pages: int  # of the whole crawl, engines of all nodes
     stop: bool  # somebody asked the crawl to stop
-    rules_version: int  # changes when exclusions were added
+    rules_version: int  # changes when engines must hear of new rules (`rules_changed`)
     engines: int = 0  # of all nodes that work on the crawl; 0: of one node, which knows
     least_held: int | None = None  # by an engine that would like more domains; None: nobody
     added: dict[int, int] = field(default_factory=dict)  # new URLs by domain
@@ -363,7 +363,7 @@ class Reader(Protocol):
 
     def committed_segments(self) -> dict[tuple[str, int], int]: ...
 
-    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[PagePlace]:
         """Pages that say where their text or WARC records are, or that should, by `id`, some at a
         time; all of them, or those with something in segments of these numbers."""
 

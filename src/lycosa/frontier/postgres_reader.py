@@ -13,12 +13,12 @@ from psycopg.rows import dict_row
 from lycosa.called import called
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
-from lycosa.frontier import LeftOut, Place, Placed, queries
+from lycosa.frontier import LeftOut, PagePlace, Place, queries
 from lycosa.frontier.postgres_db import check_version, connect, int8s, mapped, parsed, place
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
-    WAITS,
+    WAITS_SHOWN,
     engine_values,
     page_row,
     summed,
@@ -78,7 +78,7 @@ class PostgresReader:
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
             "active": self._value("active_count", limit=ACTIVE_LIMIT),
-            "waits": waits(self._rows("longest_waits", now=now, limit=WAITS), now),
+            "waits": waits(self._rows("longest_waits", now=now, limit=WAITS_SHOWN), now),
             "now_ms": now,
         }
 
@@ -212,10 +212,10 @@ class PostgresReader:
     def committed_segments(self) -> dict[tuple[str, int], int]:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
 
-    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[PagePlace]:
         numbers = None if only is None else list(only)
         rows = self._rows("pages_placed", after=after, limit=limit, only=numbers)
-        return [Placed(**row) for row in rows]
+        return [PagePlace(**row) for row in rows]
 
     def place(self, owner: int) -> Place | None:
         return next((Place(**row) for row in self._rows("place", owner=owner)), None)

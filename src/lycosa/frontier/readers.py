@@ -13,7 +13,7 @@ from lycosa.records import PageRow
 Engine = dict[str, Any]
 
 COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
-WAITS = 5  # domains named that wait for longest
+WAITS_SHOWN = 5  # domains named that wait for longest
 ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
 
 

@@ -13,11 +13,11 @@ from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
-from lycosa.frontier import LeftOut, Place, Placed, queries
+from lycosa.frontier import LeftOut, PagePlace, Place, queries
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
-    WAITS,
+    WAITS_SHOWN,
     engine_values,
     page_row,
     summed,
@@ -70,12 +70,13 @@ class SqliteReader:
         settings = self.settings()
         engines = [engine_values(dict(row)) for row in self._rows("crawlers")]
         now = wall_now()
+        longest = [dict(row) for row in self._rows("longest_waits", (now, WAITS_SHOWN))]
         return {
             **summed(engines, settings),
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", (now, COUNT_LIMIT)),
             "active": self._value("active_count", (ACTIVE_LIMIT,)),
-            "waits": waits([dict(row) for row in self._rows("longest_waits", (now, WAITS))], now),
+            "waits": waits(longest, now),
             "now_ms": now,
         }
 
@@ -226,10 +227,10 @@ class SqliteReader:
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
 
     @errors_mapped
-    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[Placed]:
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[PagePlace]:
         numbers = None if only is None else json_ids(list(only))
         values = {"after": after, "limit": limit, "only": numbers}
-        return [Placed(*row) for row in self._rows("pages_placed", values)]
+        return [PagePlace(*row) for row in self._rows("pages_placed", values)]
 
     def place(self, owner: int) -> Place | None:
         return None

@@ -37,7 +37,7 @@ class LeftOut(NamedTuple):
         )
 
 
-class Placed(NamedTuple):
+class PagePlace(NamedTuple):
     """Where what is kept of a page lies."""
 
     id: int
