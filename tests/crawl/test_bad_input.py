@@ -52,6 +52,23 @@ def test_no_email(tmp_path: Path, seeds: Path) -> None:
     refused(tmp_path, "crawl", seeds, "--data-dir", tmp_path / "d", says="--email")
 
 
+def test_standard_input_goes_by_its_name(tmp_path: Path) -> None:
+    words = crawl("-", "--data-dir", tmp_path / "d")
+    for text, says in (
+        ("", "The standard input is empty"),
+        ("--\n", "input has no line that is"),
+    ):
+        done = lycosa(*words, input=text)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert says in done.stderr
+
+
+def test_a_check_refuses_what_a_crawl_refuses(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_bytes(b"\xff\xfe no seeds\n")
+    refused(tmp_path, "check", wrong, says="wrong.txt has no line that is a domain or URL")
+
+
 @pytest.mark.parametrize("email", ["me", "@", "a b@c", "me@"])
 def test_bad_email(tmp_path: Path, seeds: Path, email: str) -> None:
     words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email]
@@ -72,7 +89,9 @@ def test_empty_seed_file(tmp_path: Path) -> None:
 def test_seeds_that_are_all_nonsense(tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_text("hello world\n???\n# only a comment\n")
-    refused(tmp_path, *crawl(bad, "--data-dir", tmp_path / "d"), says="no line is a domain or URL")
+    refused(
+        tmp_path, *crawl(bad, "--data-dir", tmp_path / "d"), says="no line that is a domain or URL"
+    )
 
 
 def test_a_directory_that_holds_a_crawl(tmp_path: Path, seeds: Path) -> None:
