@@ -6,10 +6,12 @@ import fcntl
 import gzip
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, lycosa
+from harness import EMAIL, UNSHARE, can_mount, lycosa
 
 
 @pytest.fixture
@@ -67,6 +69,37 @@ def test_a_check_refuses_what_a_crawl_refuses(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.txt"
     wrong.write_bytes(b"\xff\xfe no seeds\n")
     refused(tmp_path, "check", wrong, says="wrong.txt has no line that is a domain or URL")
+
+
+def read_only(root: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command with a directory on a disk that nobody may write to."""
+    mount = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
+    space = [*UNSHARE, "--propagation", "private", "sh", "-c", mount, "sh"]
+    command = [*space, str(root), sys.executable, "-m", "lycosa", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs the right to mount a file system")
+def test_a_read_only_directory_can_be_looked_at_and_is_not_called_damaged(
+    tmp_path: Path, seeds: Path
+) -> None:
+    data = make_crawl(tmp_path, seeds)
+    where, url = ["--data-dir", data], "https://127.0.0.1:9999/"
+    for words in (["status"], ["pages"], ["show", url], ["why", url], ["audit"], ["verify"]):
+        done = read_only(data, *words, *where)
+        assert done.returncode == 0, (words, done.stderr)
+    before = tree(data)
+    writes = [["stop"], ["exclude", "x.test", "--yes"], ["crawl", "--resume"]]
+    for words in [*writes, ["verify", "--requeue"], ["retry", "--outcome", "connect", "--yes"]]:
+        done = read_only(data, *words, *where)
+        if done.returncode == 0:
+            assert "not running" in done.stderr or "Nothing was changed" in done.stdout
+            continue
+        assert done.returncode == 2, (words, done.stderr)
+        said = done.stderr.splitlines()[-1]
+        assert said.startswith("lycosa: Can't write to "), (words, done.stderr)
+        assert "permissions" in said or "choose another" in said
+    assert tree(data) == before
 
 
 @pytest.mark.parametrize("email", ["me", "@", "a b@c", "me@"])
