@@ -79,9 +79,7 @@ def _check_permissions(path: Path, mode: str) -> None:
     if path.exists() and not os.access(path, os.R_OK):
         raise UserError(f"Can't read {path}: change its permissions.")
     if not mode.startswith("ro") and not _writable(path):
-        raise UserError(
-            f"Can't write to {path}: change its permissions, and its directory's."
-        )
+        raise UserError(f"Can't write to {path}: change its permissions, and its directory's.")
 
 
 def _writable(path: Path) -> bool:
