@@ -129,7 +129,7 @@ def test_processes_share_a_table(tmp_path: Path) -> None:
 def test_a_visit_that_ends_late_does_not_end_the_one_after_it() -> None:
     """Its engine was stopped for longer than a visit may take, and another took its turn."""
     table = OwnTable()
-    stopped, other, third = (Turns(1.0, 90.0, table) for _ in range(3))
+    stopped, other, third = (AddressTurns(1.0, 90.0, table) for _ in range(3))
     assert stopped.ask("192.0.2.1", NOWHERE, 1000.0)[0] == 0.0
     assert other.ask("192.0.2.1", NOWHERE, 1100.0)[0] == 0.0
     assert stopped.over("192.0.2.1", 1101.0)
