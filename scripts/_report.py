@@ -24,7 +24,8 @@ TABLE = ROOT / "docs" / "slow-tests.md"
 HEAD = """# The slow tests, and when each was last run
 
 `scripts/test --slow` runs all of them and writes this table, `scripts/test --slow FILE` those of
-one file. The commit is the one that was tested; `-dirty` means with changes.
+one file. The commit is the one that was tested; `-dirty` means with changes. A test that is new and
+whose turn has not come yet is written in by hand as `not run`.
 
 | test | result | seconds | date | commit |
 | --- | --- | ---: | --- | --- |

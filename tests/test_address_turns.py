@@ -124,3 +124,15 @@ def test_processes_share_a_table(tmp_path: Path) -> None:
     assert len(visits) == 60
     gaps = [start - end for (_, end), (start, _) in pairwise(visits)]
     assert min(gaps) >= 0.01
+
+
+def test_a_visit_that_ends_late_does_not_end_the_one_after_it() -> None:
+    """Its engine was stopped for longer than a visit may take, and another took its turn."""
+    table = OwnTable()
+    stopped, other, third = (AddressTurns(1.0, 90.0, table) for _ in range(3))
+    assert stopped.ask("192.0.2.1", NOWHERE, 1000.0)[0] == 0.0
+    assert other.ask("192.0.2.1", NOWHERE, 1100.0)[0] == 0.0
+    assert stopped.over("192.0.2.1", 1101.0)
+    assert third.ask("192.0.2.1", NOWHERE, 1110.0)[0] > 0.0
+    assert other.over("192.0.2.1", 1120.0)
+    assert not third.begin("192.0.2.1", 1120.9)

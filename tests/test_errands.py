@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from lycosa import errands
+from lycosa.archive.ledger import Ledger, read, tail
 from lycosa.core import Core, CoreRules
+from lycosa.diary import Diary
 from lycosa.exchange import Exchanger
 from lycosa.frontier import StoreRules
 from lycosa.frontier.sqlite import SqliteFrontier
@@ -696,3 +699,144 @@ def test_an_errand_is_the_only_request_of_its_visit() -> None:
     assert [answer.url for answer in result.answers] == ["https://b.test/1"]
     assert [url.url for url in held.run] == ["https://b.test/2", "https://b.test/page"]
     assert not held.origins  # what it says is not for this domain
+
+
+# -- what goes wrong on the way --------------------------------------------------------------------
+
+
+def held_up(world: World) -> None:
+    """The askers have asked; the first engine leases nothing more, so the errands stay queued."""
+    (engine,) = world.engines
+    engine.ask()
+    world._turn(engine.core)
+    engine.core.scheduler.wanted = lambda now, lag: 0  # type: ignore[method-assign]
+    engine.ask()
+    world.engines.append(Engine(world))
+
+
+def test_who_waits_for_an_errand_that_is_poison_hears_of_it(make: Make) -> None:
+    """It has killed two engines: it is not made again, and is nobody's page."""
+    world = make({"https://a.test/robots.txt": to("https://v.test/r")})
+    world.seed("https://a.test/")
+    held_up(world)
+    world.store.db.execute("UPDATE queue SET flags = flags + 32 WHERE url = 'https://v.test/r'")
+    world.run(48 * HOUR, step=20.0)
+    assert world.store.finished()
+    assert set(world.outcomes()) == {"https://a.test/"}
+
+
+def test_who_waits_for_an_errand_that_met_a_fault_of_ours_hears_of_it(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = errands.rules_of
+
+    def faulty(response: Response) -> object:
+        if response.body == b"boom":
+            raise ValueError("boom")
+        return plain(response)
+
+    monkeypatch.setattr(errands, "rules_of", faulty)
+    answers = {"https://a.test/robots.txt": to("https://v.test/r")}
+    world = make({**answers, "https://v.test/r": (200, "", b"boom")})
+    world.seed("https://a.test/")
+    world.run(48 * HOUR, step=20.0)
+    assert world.store.finished()
+    assert world.outcomes() == {"https://a.test/": "robots-unreachable"}
+
+
+def test_an_errand_behind_one_that_is_dropped_asks_for_its_own_address(make: Make) -> None:
+    """The first URL of a visit was asked about its address; what follows it lies elsewhere."""
+    there = {"a.v.": "192.0.2.1", "b.v.": "192.0.2.2"}
+    world = make(
+        {f"https://x{n}.test/robots.txt": to(f"https://{n}.v.test/r") for n in "ab"},
+        address=lambda url: there.get(url[8:12], ""),
+    )
+    world.seed("https://xa.test/", "https://xb.test/")
+    held_up(world)
+    world.now += 1000
+    world.engines[1].core.scope = Scope(ScopeRules(exclude=("a.v.test",)))
+    pinned = []
+    plain = world.reply
+    world.reply = lambda request: (pinned.append((request.url, request.only)), plain(request))[1]  # type: ignore[method-assign,func-returns-value]
+    world.run(HOUR)
+    assert [each for each in pinned if ".v.test" in each[0]] == [
+        ("https://b.v.test/r", "192.0.2.2")
+    ]
+
+
+@pytest.mark.parametrize("line", ["v.test", "*.test/r*"])
+def test_an_exclusion_keeps_no_errand_to_be_queued_again(make: Make, line: str) -> None:
+    """Who waited for it is told, and asks anew: queued again it would be for nobody."""
+    world = make({"https://a.example/robots.txt": to("https://v.test/r")})
+    world.seed("https://a.example/")
+    held_up(world)
+    world.seed("https://v.test/r/page")
+    world.store.put_exclusions([line])
+    world.store.put_settings({"rules_version": 7})
+    world.run(5 * HOUR, step=5.0)
+    assert world.outcomes() == {"https://a.example/": "robots-unreachable"}
+    left = world.store.db.execute("SELECT url FROM left_out").fetchall()
+    assert left == [("https://v.test/r/page",)]
+
+
+# -- those who wait for an address ----------------------------------------------------------------
+
+
+def test_nobody_is_left_waiting_for_an_address_that_a_name_has_left(make: Make) -> None:
+    """A name moves while its domain waits its turn: then it waits where it is now."""
+    moved: list[bool] = []
+    world = make(
+        {}, ip_delay=2.0, address=lambda url: "192.0.2.8" if moved and "//b" in url else SHARED
+    )
+    world.seed(*(f"https://{name}{n}.test/" for n in range(5) for name in "ab"))
+    world.run(3.0, step=0.5)
+    core = world.engines[0].core
+    assert core.crowded()[SHARED] >= 4
+    moved.append(True)
+    world.run(HOUR, step=0.5)
+    assert core.crowded() == {}
+    for part in ("//a", "//b"):
+        assert min(gaps(sorted(set(at_address(world, part))))) >= 2.0
+
+
+# -- the delay that an answer asks for ------------------------------------------------------------
+
+SLOW = (200, "", b"User-agent: *\nDisallow: /no\nCrawl-delay: 600")
+
+
+def test_a_delay_learnt_without_a_request_is_kept(make: Make) -> None:
+    """All that is queued is forbidden; what comes later finds the delay in force."""
+    world = make({"https://a.test/robots.txt": to("https://v.test/r"), "https://v.test/r": SLOW})
+    world.seed("https://a.test/no/1")
+    world.run(HOUR)
+    assert world.outcomes() == {"https://a.test/no/1": "robots"}
+    world.seed("https://a.test/1", "https://a.test/2")
+    world.run(2 * HOUR)
+    times = sorted([*world.at("https://a.test/1"), *world.at("https://a.test/2")])
+    assert len(times) == 2 and gaps(times)[0] >= 600.0
+
+
+def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
+    make: Make, tmp_path: Path
+) -> None:
+    """A kill before the response must not forget it."""
+    world = make({"https://a.test/robots.txt": to("https://v.test/r"), "https://v.test/r": SLOW})
+    world.seed("https://a.test/1")
+    ledger = Ledger(tmp_path, 1, 1 << 20)
+    diary = Diary(ledger, DELAY)
+    core = world.engines[0].core
+    plain = world.reply
+
+    def reply(request: Request) -> Response:
+        diary.note_starts(core)
+        if request.url == "https://a.test/1":
+            raise KeyboardInterrupt  # killed
+        return plain(request)
+
+    world.reply = reply  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        world.run(HOUR)
+    ledger.close()
+    cut_off = [visit for visit in read(tmp_path) if visit.domain == "a.test"][-1]
+    assert cut_off.learned_ms == 600_000
+    assert tail(tmp_path, {}, [1])["a.test"].delay_ms == 600_000

@@ -140,6 +140,8 @@ def test_bodies_under_way_are_bounded_together(loop: Loop, server: HttpServer) -
     fetcher = loop.fetcher(FetchLimits(buffered=100_000))
     response = loop.get(fetcher, loop.request(server.port, "/big"))
     assert verdict(response) == ("", Truncated.LENGTH, 200), "it is the one that holds too much"
+    response = loop.get(fetcher, loop.request(server.port, "/big", kind=Kind.ROBOTS))
+    assert verdict(response) == (Failure.MEMORY, "", 0), "half a robots.txt is none"
     server.paths["/small"] = say(reply(b"x" * 30_000))
     fetcher = loop.fetcher(FetchLimits(buffered=20_000))
     response = loop.get(fetcher, loop.request(server.port, "/small"))

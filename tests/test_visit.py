@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import deque
 
 import pytest
@@ -345,6 +346,46 @@ def test_half_a_robots_txt_is_none(truncated: str) -> None:
     half.truncated = truncated
     assert visit.resume(half) is None
     assert len(visit.result.deferred) == 1
+
+
+def members(count: int) -> bytes:
+    """A robots.txt in so many gzip members, of which the last one forbids everything."""
+    return gzip.compress(b"", mtime=0) * (count - 1) + gzip.compress(b"User-agent: *\nDisallow: /")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "truncated"),
+    [
+        (b"User-agent: *\n" * 100, "", Truncated.LENGTH),  # our memory was short
+        (b"\x1f\x8b\x08" + bytes(7) + b"\x00\x00\x00\xff\xff" * 100, "gzip", Truncated.LENGTH),
+        (members(1100), "gzip", Truncated.NO),
+        (members(2), "gzip, gzip, gzip, gzip", Truncated.NO),
+    ],
+    ids=["plain", "empty-blocks", "many-members", "many-layers"],
+)
+def test_a_robots_txt_that_we_cut_early_is_none(body: bytes, headers: str, truncated: str) -> None:
+    """What was not seen may forbid everything, whoever is to blame for that."""
+    visit = Visit(held("https://a.test/"), VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    request = visit.begin()
+    assert request is not None
+    lines = f"Content-Encoding: {headers}\r\n" if headers else ""
+    part = reply(request, (200, lines, body), NOW + 1)
+    part.truncated = truncated
+    assert visit.resume(part) is None
+    assert len(visit.result.deferred) == 1
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_a_robots_txt_of_more_than_the_limit_counts_up_to_it(encoding: str) -> None:
+    rules = b"User-agent: *\nDisallow: /no\n" + b"# and so on\n" * 100_000
+    visit = Visit(held("https://a.test/"), VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    request = visit.begin()
+    assert request is not None
+    body = gzip.compress(rules, 1) if encoding else rules
+    part = reply(request, (200, f"Content-Encoding: {encoding}\r\n", body[: 500 << 10]), NOW + 1)
+    part.truncated = Truncated.LENGTH
+    page = visit.resume(part)
+    assert page is not None and page.url == "https://a.test/"
 
 
 def test_urls_of_an_origin_that_was_given_up_fail_once() -> None:

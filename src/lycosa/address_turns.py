@@ -68,7 +68,7 @@ class AddressTurns:
         if busy_until <= now and (place or next_turn <= now):
             self._table.put(address, max(next_turn, now + step), now + self._longest)
             self._begun[address] = now
-            self._leave(address, place)
+            self.leave(address, place)
             return 0.0, NOWHERE
         if place == NEXT or (place == QUEUED and self._next[address] < MOST_NEXT):
             self._next[address] += place == QUEUED
@@ -102,7 +102,11 @@ class AddressTurns:
             return False
         del self._begun[address]
         self._usual += (min(end - begun, self._pause + 1.0) - self._usual) / 10
-        self._table.put(address, known[0], end + self._pause)
+        next_turn, busy_until = known
+        free = end + self._pause
+        if busy_until > begun + self._longest:  # it was over for the others before: another began
+            free = max(free, busy_until)
+        self._table.put(address, next_turn, free)
         return True
 
     def crowded(self) -> dict[str, int]:
@@ -114,7 +118,8 @@ class AddressTurns:
         self._waiting.clear()
         self._next.clear()
 
-    def _leave(self, address: str, place: int) -> None:
+    def leave(self, address: str, place: int) -> None:
+        """One who waited there does so no longer."""
         for counter, left in ((self._waiting, place != NOWHERE), (self._next, place == NEXT)):
             counter[address] -= left
             if counter[address] <= 0:

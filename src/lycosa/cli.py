@@ -282,10 +282,11 @@ def _command(name: str) -> Command:
 
 def _unknown(word: str, command: str | None) -> str:
     word = word.split("=")[0]
-    if not word.startswith("-") or command is None:
-        return f"'{word}' is one word too many (see '{called('--help')}')."
-    known = [option.flag for option in options_of(command)]
-    return f"'{called(command)}' has no option {word}{closest(word, known)}"
+    whose = called(command) if command else called()
+    if not word.startswith("-"):
+        return f"'{word}' is one word too many (see '{whose} --help')."
+    known = [option.flag for option in options_of(command)] if command else ["--help", "--version"]
+    return f"'{whose}' has no option {word}{closest(word, known)}"
 
 
 def _run(argv: list[str]) -> int:
@@ -331,6 +332,14 @@ def _damage(values: Values) -> LycosaError | None:
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# What to do about a file or directory that can't be used, where the error itself tells.
+_ADVICE = {
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS), "change its permissions, or name another one"
+    ),
+    **dict.fromkeys((errno.EEXIST, errno.ENOTDIR), "name a directory"),
+    errno.EISDIR: "name a file in it",
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -371,7 +380,8 @@ def _explain(error: OSError) -> LycosaError:
     what = f" {error.filename}" if error.filename else ""
     if error.errno in _FULL:
         return LycosaError(f"The disk is full{what and ':'}{what}; make room and try again.")
-    return LycosaError(f"Can't use{what or ' a file'}: {error.strerror or error}.")
+    advice = f"; {_ADVICE[error.errno]}" if error.errno in _ADVICE and what else ""
+    return LycosaError(f"Can't use{what or ' a file'}: {error.strerror or error}{advice}.")
 
 
 def _complain(error: LycosaError, code: int) -> int:

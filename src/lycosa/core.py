@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lycosa.address_turns import AddressTurns, OwnTable, Table
+from lycosa.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 from lycosa.backlog import Backlog
 from lycosa.errands import OUTCOME, WAITS, RecentAnswers, Slots, is_errand, link
 from lycosa.exchange import Exchange, Reply
@@ -185,6 +185,7 @@ class Core:
             return False
         at = self._slots.turn(address, now, max(self.rules.ip_delay, self._haste()))
         if at > now + self.rules.visit.delay:
+            self._leave_line(held)
             self.scheduler.send_away(held, at)
         else:
             self.scheduler.put_back(held, at)
@@ -200,14 +201,23 @@ class Core:
         return asked
 
     def _address_busy(self, held: Held, address: str, now: float) -> bool:
+        if address != held.waits_at:  # its name has moved, or its next URL is elsewhere
+            self._leave_line(held)
         if not address or self._exempt(address):
             return False
         again, held.place = self._turns.ask(address, held.place, now)
+        held.waits_at = address if again else ""
         if again:
             self.scheduler.put_back(held, again)
         else:
             held.address = address
         return again > 0
+
+    def _leave_line(self, held: Held) -> None:
+        """A domain no longer waits for the address that it waited for."""
+        if held.place:
+            self._turns.leave(held.waits_at, held.place)
+        held.place, held.waits_at = NOWHERE, ""
 
     def _leave_addresses(self) -> None:
         """Tell the table which visits are over; what another engine keeps from it is told later."""
@@ -220,6 +230,7 @@ class Core:
     def _begin(self, held: Held, now: float) -> list[Request]:
         visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms, self._answers.get)
         request = visit.begin()
+        self._learn(visit)  # from the robots.txt of another domain
         if request is None:
             self._finish(visit, now)
             return []
@@ -294,8 +305,7 @@ class Core:
     def _give_up(self, visit: Visit) -> None:
         url = visit.current
         self._bug(url.url if url is not None else visit.held.name)
-        if url is not None:
-            visit.result.failed.append((url, BUG, 0))
+        visit.give_up(BUG)
 
     def _finish(self, visit: Visit, now: float) -> None:
         result, held = visit.result, visit.held
@@ -339,10 +349,12 @@ class Core:
             self._bytes += len(page.text_row) + sum(map(len, page.warc))
 
     def _learn(self, visit: Visit) -> None:
-        """A longer delay is told at once: a kill in the middle of the visit must not forget it."""
+        """A longer delay is told at once: a kill in the middle of the visit must not forget it. The
+        ledger hears of it only if it hears of the visit."""
         result = visit.result
         if result.learnt_delay:
-            self.learnt.append(visit.held)
+            if result.requests:
+                self.learnt.append(visit.held)
             self.batch.delays.append((visit.held.id, round(result.learnt_delay * 1000)))
             result.learnt_delay = 0.0
 

@@ -64,12 +64,18 @@ def _check_free(path: Path) -> None:
 
 def check_old(path: Path) -> None:
     """Refuse a directory that has no crawl to go on with; changes nothing."""
+    _check_crawl(path, "name its directory with --data-dir, or leave --resume out to start one")
+
+
+def check_movable(path: Path) -> None:
+    """Refuse a directory that has no crawl to move to a server; changes nothing."""
+    _check_crawl(path, "name its directory with --from")
+
+
+def _check_crawl(path: Path, advice: str) -> None:
     if not (path / DATABASE).exists():
         refuse_moved(path)
-        raise UserError(
-            f"There is no crawl in {path} to resume: name its directory with --data-dir, "
-            "or leave --resume out to start one."
-        )
+        raise UserError(f"There is no crawl in {path}: {advice}.")
     if (path / DATABASE).stat().st_size == 0:
         raise UserError(f"{path / DATABASE} is empty: remove it, and start the crawl anew.")
     _check_writable(path)

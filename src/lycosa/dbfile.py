@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lycosa.errors import Damaged, StoreGone
+from lycosa.errors import Damaged, StoreGone, UserError
 from lycosa.frontier import DATABASE, check_file, is_server
 
 CHECK_SECONDS = 1.0  # for a look at the file: a small one is seen whole
@@ -37,8 +37,8 @@ class DatabaseFile:
             check_file(self._path.parent, CHECK_SECONDS)
         except Damaged as error:
             self.damage = str(error)
-        except StoreGone:
-            pass  # nobody can tell now
+        except (StoreGone, UserError):
+            pass  # nobody can tell now, or may look
         return bool(self.damage)
 
     def _identify(self) -> tuple[int, int]:

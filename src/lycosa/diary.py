@@ -23,11 +23,13 @@ class Diary:
 
     def note_starts(self, core: Core) -> None:
         """Starts and longer delays, on file when this returns: then requests may be sent."""
-        for held in core.learnt:
-            self._note_delay(held, held.delay)
-        if core.started or core.learnt:
+        if core.started:
             self._ledger.started(core.started)
             core.started.clear()
+        if core.learnt:  # behind the starts: a visit may know of it when it begins
+            for held in core.learnt:
+                self._note_delay(held, held.delay)
+            self._ledger.started(())
             core.learnt.clear()
 
     def note_ends(self, core: Core) -> None:

@@ -70,7 +70,7 @@ def run_crawl(
         check_server(node.store)
     certificates = trust.certificates() if node.tls_verify else None
     with opening.spooled(seeds) as sources:
-        opening.check_seeds(sources)
+        opening.check_seeds(sources, seeds)
         check(node.data_dir)
         lock = datadir.lock(node.data_dir)
         try:

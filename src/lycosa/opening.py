@@ -38,6 +38,7 @@ from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeding import any_good, check_whole, loading_key
+from lycosa.seeds import no_seeds
 
 if TYPE_CHECKING:
     from lycosa.frontier.postgres import PostgresFrontier
@@ -73,15 +74,13 @@ def _spool(source: str) -> Iterator[str]:
         yield file.name
 
 
-def check_seeds(seeds: list[str]) -> None:
-    """Every file must have something to offer: a wrong file is a mistake, not a detail."""
-    for each in seeds:
-        check_whole(each)
-        if not any_good(each):
-            raise UserError(
-                f"{each}: no line is a domain or URL; "
-                "give one domain (example.com) or URL per line."
-            )
+def check_seeds(sources: list[str], names: list[str]) -> None:
+    """Every file must have something to offer: a wrong file is a mistake, not a detail. `names`:
+    what the user called them."""
+    for each, name in zip(sources, names, strict=True):
+        check_whole(each, name)
+        if not any_good(each, name):
+            raise no_seeds(name)
 
 
 def open_frontier(

@@ -182,6 +182,12 @@ def parse_store(value: object) -> str:
     return text
 
 
+def parse_server(value: object) -> str:
+    if (text := parse_store(value)) == "sqlite":
+        raise ValueError
+    return text
+
+
 def whole(low: int, high: int) -> Kind:
     expects = f"a whole number of at least {low}"
     return Kind(expects, lambda v: int(_at_most(parse_whole(v, low), high)), f"{high:,}")
@@ -214,6 +220,7 @@ PATH = Kind("a path", parse_path)
 EMAIL = Kind("an email address such as you@example.org", parse_email)
 CONTACT = Kind("a URL that begins with http:// or https://", parse_contact_url)
 STORE = Kind("'sqlite' or a URL that begins with postgresql://", parse_store)
+SERVER = Kind("a URL that begins with postgresql://", parse_server)
 NETWORK = Kind("a network such as 10.1.0.0/16", parse_network)
 NAMESERVER = Kind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
 PORTS = Kind("pairs of ports such as 80=18080,443=18443", parse_port_map)
@@ -345,7 +352,7 @@ OPTIONS: tuple[Option, ...] = (
            commands=("verify",), flag_only=True),
     Option("from", PATH, None, "the data directory of the crawl to move", "DIR",
            commands=("migrate",), flag_only=True),
-    Option("to", STORE, None, "the database to move it to", "postgresql://…",
+    Option("to", SERVER, None, "the database to move it to", "postgresql://…",
            commands=("migrate",), flag_only=True),
     Option("name", TEXT, "example.com", "look up this name where no seeds are given", "HOST",
            commands=("check",), flag_only=True),

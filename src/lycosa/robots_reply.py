@@ -11,7 +11,7 @@ from lycosa.records import NO_URL, Response, Truncated, Url
 from lycosa.urls import MAX_RAW, canonical
 
 ROBOTS_BYTES = 500 << 10
-_UNREADABLE = frozenset({"truncated", "broken", TOO_SLOW})
+_UNREADABLE = frozenset({"truncated", "broken", "too-many-members", "too-many-encodings", TOO_SLOW})
 
 
 def location_text(location: str) -> str:
@@ -39,6 +39,8 @@ def rules_of(response: Response) -> robots.Rules | None:
         return None  # the rest may forbid what the beginning does not
     encoding = response.joined(b"content-encoding")
     body, cut, problem = decode(response.body, encoding, ROBOTS_BYTES)
-    # Cut by our own limits, a stream is unfinished, and the beginning counts.
-    limited = cut or response.truncated == Truncated.LENGTH
-    return None if problem in _UNREADABLE and not limited else robots.parse(body)
+    # Where the limit of RFC 9309 is reached, the beginning counts. What we cut before, because it
+    # was too large as it came or too dear to unpack, is not known well enough.
+    short = not cut and len(body) < ROBOTS_BYTES
+    unfinished = problem in _UNREADABLE or response.truncated == Truncated.LENGTH
+    return None if short and unfinished else robots.parse(body)

@@ -61,7 +61,8 @@ class Held:
     recent: dict[int, None] = field(default_factory=dict)
     noted_ms: int = 0  # the delay of its own that the ledger knows of; -1: it may know of one
     outdated: bool = False  # the store may know more of its origins by its next turn
-    place: int = 0  # among those who wait for its address, see `address_turns`
+    place: int = 0  # among those who wait for an address, see `address_turns`
+    waits_at: str = ""  # that address
     address: str = ""  # where it is being visited, if others must wait for that
 
     def remember(self, fp: int) -> None:

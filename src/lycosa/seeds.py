@@ -159,17 +159,27 @@ def _problem(host: str, text: str) -> str:
 
 
 @contextmanager
-def open_seeds(path: str) -> Iterator[Iterator[bytes]]:
-    """The lines of a seed file, unpacked if it is gzip; '-' is the standard input."""
+def open_seeds(path: str, name: str = "") -> Iterator[Iterator[bytes]]:
+    """The lines of a seed file, unpacked if it is gzip; '-' is the standard input. `name`: what the
+    user called it, if its content was put into this file."""
     with _open(path) as file:
         head = file.peek(2)[:2]
         if not head:
-            raise UserError(f"{_named(path)} is empty: put one domain or URL on each line.")
-        yield _unpacked(file, path) if head == b"\x1f\x8b" else _lines(file)
+            raise UserError(f"{named(name or path)} is empty: put one domain or URL on each line.")
+        yield _unpacked(file, name or path) if head == b"\x1f\x8b" else _lines(file)
 
 
-def _named(path: str) -> str:
+def named(path: str) -> str:
+    """A source of seeds, to begin a sentence with."""
     return "The standard input" if path == "-" else f"The seed file {path}"
+
+
+def no_seeds(path: str) -> UserError:
+    """The complaint about a file that is something else."""
+    return UserError(
+        f"{named(path)} has no line that is a domain or URL: put one domain (example.com) or URL on"
+        " each line."
+    )
 
 
 def _open(path: str) -> io.BufferedReader:
@@ -185,7 +195,7 @@ def _open(path: str) -> io.BufferedReader:
         problem = "can't be read: give yourself permission to read it"
     except (OSError, ValueError) as error:
         problem = f"can't be opened: {error}"
-    raise UserError(f"{_named(path)} {problem}.")
+    raise UserError(f"{named(path)} {problem}.")
 
 
 def _lines(file: io.BufferedIOBase) -> Iterator[bytes]:
@@ -208,4 +218,4 @@ def _unpacked(file: io.BufferedReader, path: str) -> Iterator[bytes]:
         with gzip.open(file) as unpacked:
             yield from _lines(unpacked)
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise UserError(f"{_named(path)} is damaged gzip: fetch or pack it again.") from None
+        raise UserError(f"{named(path)} is damaged gzip: fetch or pack it again.") from None

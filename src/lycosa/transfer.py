@@ -176,11 +176,14 @@ class Transfer:
         self.read_head()
         if self.status in _REDIRECTS and b"\nlocation:" in self.head.lower():
             return limits.redirect_body
-        if self.request.kind == Kind.ROBOTS:
+        if self._is_robots():
             return limits.robots_body
         if self.request.kind == Kind.PAGE and not wants_body(self.head, first):
             self.stop = self.stop or (Failure.NONE, Truncated.TYPE)
         return limits.body
+
+    def _is_robots(self) -> bool:
+        return self.request is not None and self.request.kind == Kind.ROBOTS
 
     def read_head(self) -> None:
         """Find the final header block, if it has come."""
@@ -196,8 +199,9 @@ class Transfer:
         if self.stop is not None:
             return self.stop
         if self.inbox.refused:
-            # Whoever holds much keeps what has come; who holds little is not to blame.
-            if self.inbox.size >= SMALL:
+            # Whoever holds much keeps what has come; who holds little is not to blame. The rest of
+            # a robots.txt may forbid what its beginning does not.
+            if self.inbox.size >= SMALL and not self._is_robots():
                 return Failure.NONE, Truncated.LENGTH
             return Failure.MEMORY, Truncated.NO
         if self.inbox.cut:

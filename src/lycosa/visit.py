@@ -94,7 +94,9 @@ class Visit:
     # -- the visit ----------------------------------------------------------------------------
 
     def _run(self) -> Steps:
-        """URLs that need no request are settled on the way; the first page ends the visit."""
+        """URLs that need no request are settled on the way; the first page ends the visit. Only the
+        first URL may be an errand: for that one a slot was asked for."""
+        head = self.held.run[0] if self.held.run else None
         if self.scope.excluded_domain(self.held.name):
             self.held.run.clear()
             self.result.purges.append(("", EXCLUDED))
@@ -103,7 +105,10 @@ class Visit:
                 self.held.run.appendleft(url)  # robots.txt of one origin is enough for a visit
                 return
             if errands.is_errand(url):
-                yield from self._errand(url)
+                if url is head:
+                    yield from self._errand(url)
+                else:
+                    self.held.run.appendleft(url)
                 return
             over = yield from self._attempt(url)
             if over:
@@ -147,9 +152,7 @@ class Visit:
 
     def _settle(self, url: QueuedUrl, origin: Origin) -> None:
         """A URL shares the fate of its origin: it fails, or waits."""
-        if origin.reason and errands.is_errand(url):
-            self._answer_errand(url, errands.NOTHING)
-        elif origin.reason:
+        if origin.reason:
             self._fail(url, origin.reason)
         else:
             self._wait(url, origin.retry_ms, url.attempts)
@@ -454,8 +457,17 @@ class Visit:
         else:
             self._wait(url, self.now_ms + round(pause.seconds * 1000), url.attempts)
 
+    def give_up(self, reason: str) -> None:
+        """A fault of ours: it costs the URL that the visit is busy with, if any."""
+        if self.current is not None:
+            self._fail(self.current, reason)
+
     def _fail(self, url: QueuedUrl, reason: str, status: int = 0) -> None:
-        self.result.failed.append((url, reason, status))
+        """Of an errand those must hear who wait for it, or they would wait for ever."""
+        if errands.is_errand(url):
+            self._answer_errand(url, errands.NOTHING)
+        else:
+            self.result.failed.append((url, reason, status))
 
     def _wait(self, url: QueuedUrl, until_ms: int, attempts: int) -> None:
         """The URL stays queued; one that was met on the way becomes queued."""

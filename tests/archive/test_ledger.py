@@ -426,7 +426,12 @@ def test_an_audit_judges_each_visit_by_the_delay_of_its_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["8", "[]", "{}", "null", '["s"]', '["s",1,2]', '["s","a","b"]', '["e","a",1]', "[[]]"]
+    "line",
+    [
+        *("8", "[]", "{}", "null", '["s"]', '["s",1,2]', '["s","a","b"]', '["e","a",1]', "[[]]"),
+        *('["r","a.test",1]', '["c","boot",1]', '["c","boot",1,"2"]', '[["s"],"a.test",1]'),
+        '["e","a.test",1,2,"1","192.0.2.1","fetched"]',
+    ],
 )
 def test_a_damaged_line_that_is_json_is_damage_too(line: str, tmp_path: Path) -> None:
     path = tmp_path / segment_name("visits", segment_id(1, 1))

@@ -25,6 +25,14 @@ EMAIL = "tests@lycosa.example"
 started: list[subprocess.Popen[bytes]] = []  # to end what a failed test leaves behind
 
 
+# A user without root may mount in a name space in which it counts as root.
+UNSHARE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+
+
+def can_mount() -> bool:
+    return subprocess.run([*UNSHARE, "true"], capture_output=True).returncode == 0
+
+
 def lycosa(
     *words: str | Path,
     timeout: float = 60,

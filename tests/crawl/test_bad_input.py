@@ -6,10 +6,12 @@ import fcntl
 import gzip
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, lycosa
+from harness import EMAIL, UNSHARE, can_mount, lycosa
 
 
 @pytest.fixture
@@ -52,6 +54,54 @@ def test_no_email(tmp_path: Path, seeds: Path) -> None:
     refused(tmp_path, "crawl", seeds, "--data-dir", tmp_path / "d", says="--email")
 
 
+def test_standard_input_goes_by_its_name(tmp_path: Path) -> None:
+    words = crawl("-", "--data-dir", tmp_path / "d")
+    for text, says in (
+        ("", "The standard input is empty"),
+        ("--\n", "input has no line that is"),
+    ):
+        done = lycosa(*words, input=text)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert says in done.stderr
+
+
+def test_a_check_refuses_what_a_crawl_refuses(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_bytes(b"\xff\xfe no seeds\n")
+    refused(tmp_path, "check", wrong, says="wrong.txt has no line that is a domain or URL")
+
+
+def read_only(root: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command with a directory on a disk that nobody may write to."""
+    mount = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
+    space = [*UNSHARE, "--propagation", "private", "sh", "-c", mount, "sh"]
+    command = [*space, str(root), sys.executable, "-m", "lycosa", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs the right to mount a file system")
+def test_a_read_only_directory_can_be_looked_at_and_is_not_called_damaged(
+    tmp_path: Path, seeds: Path
+) -> None:
+    data = make_crawl(tmp_path, seeds)
+    where, url = ["--data-dir", data], "https://127.0.0.1:9999/"
+    for words in (["status"], ["pages"], ["show", url], ["why", url], ["audit"], ["verify"]):
+        done = read_only(data, *words, *where)
+        assert done.returncode == 0, (words, done.stderr)
+    before = tree(data)
+    writes = [["stop"], ["exclude", "x.test", "--yes"], ["crawl", "--resume"]]
+    for words in [*writes, ["verify", "--requeue"], ["retry", "--outcome", "connect", "--yes"]]:
+        done = read_only(data, *words, *where)
+        if done.returncode == 0:
+            assert "not running" in done.stderr or "Nothing was changed" in done.stdout
+            continue
+        assert done.returncode == 2, (words, done.stderr)
+        said = done.stderr.splitlines()[-1]
+        assert said.startswith("lycosa: Can't write to "), (words, done.stderr)
+        assert "permissions" in said or "choose another" in said
+    assert tree(data) == before
+
+
 @pytest.mark.parametrize("email", ["me", "@", "a b@c", "me@"])
 def test_bad_email(tmp_path: Path, seeds: Path, email: str) -> None:
     words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email]
@@ -72,7 +122,9 @@ def test_empty_seed_file(tmp_path: Path) -> None:
 def test_seeds_that_are_all_nonsense(tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_text("hello world\n???\n# only a comment\n")
-    refused(tmp_path, *crawl(bad, "--data-dir", tmp_path / "d"), says="no line is a domain or URL")
+    refused(
+        tmp_path, *crawl(bad, "--data-dir", tmp_path / "d"), says="no line that is a domain or URL"
+    )
 
 
 def test_a_directory_that_holds_a_crawl(tmp_path: Path, seeds: Path) -> None:

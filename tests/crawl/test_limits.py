@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, Crawl, lycosa, wait_for
+from harness import EMAIL, UNSHARE, Crawl, can_mount, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
@@ -94,18 +94,10 @@ def test_five_thousand_in_flight(tmp_path: Path, soft: int, hard: int) -> None:
                 process.kill()
 
 
-# A user without root may mount in a name space in which it counts as root.
-UNSHARE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-
-
 def in_small_filesystem(root: Path, size: str) -> list[str]:
     """A command prefix: what follows runs with a small file system mounted at `root`."""
     script = f'mount -t tmpfs -o size={size} none {root} && exec "$@"'
     return [*UNSHARE, "--propagation", "private", "sh", "-c", script, "sh"]
-
-
-def can_mount() -> bool:
-    return subprocess.run([*UNSHARE, "true"], capture_output=True).returncode == 0
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs the right to mount a small file system")

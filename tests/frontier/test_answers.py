@@ -10,7 +10,7 @@ from helpers import batch, link, names, release
 
 from lycosa import errands
 from lycosa.errors import Fenced
-from lycosa.frontier import Purge
+from lycosa.frontier import Purge, Reader
 from lycosa.records import Lease, Origin, SharedRobots
 
 VICTIM = "https://victim.test/r/1"
@@ -310,3 +310,22 @@ def test_free_addresses_are_forgotten(bench: Bench) -> None:
         bench.clock.pass_seconds(1)
     query = "SELECT count(*) FROM slots"
     assert bench.frontier.db.execute(query).fetchall()[0][0] == 1  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_errand_that_is_excluded_is_not_kept_for_later(
+    bench: Bench, reader: Reader, whole: bool
+) -> None:
+    """Unlike a page: who waits for it hears that there is no answer, and may ask again."""
+    asking(bench)
+    bench.frontier.add([link("https://victim.test/page")])
+    maker = bench.frontier.register("h", 2)
+    (lease,) = bench.frontier.lease(maker, 1)
+    assert len(lease.urls) == 2
+    if whole:
+        excluded = {"purges": [Purge(lease.domain_id, "", "excluded", forget=True, errands=True)]}
+    else:
+        excluded = {"dropped": [(lease.domain_id, url, "excluded") for url in lease.urls]}
+    bench.frontier.commit(maker, batch(1, **excluded, released=[release(lease, bench.clock.ms)]))
+    assert [row.url for row in reader.left_out()] == ["https://victim.test/page"]
+    assert not list(bench.frontier.lease(maker, 9))

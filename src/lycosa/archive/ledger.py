@@ -135,18 +135,25 @@ def _entries(path: Path, begin: int = 0, strict: bool = True) -> Iterator[list[A
                 entry = orjson.loads(line)
             except orjson.JSONDecodeError:
                 entry = None
-            torn = not _is_entry(entry)
+            torn = not is_entry(entry)
             if not torn:
                 yield entry
 
 
-def _is_entry(entry: Any) -> bool:
-    """Whether a line says what one of the three kinds says: a damaged one may still be JSON."""
-    if not isinstance(entry, list) or len(entry) < 3:
+_KINDS: dict[str, tuple[type, ...]] = {
+    "s": (str, str, int),
+    "d": (str, str, int),
+    "e": (str, str, int, int, int, str, str),
+    "c": (str, str, int, int),
+}
+
+
+def is_entry(entry: Any) -> bool:
+    """Whether a line says what one of the four kinds says: a damaged one may still be JSON."""
+    if not isinstance(entry, list) or not entry or not isinstance(entry[0], str):
         return False
-    if not isinstance(entry[1], str) or not isinstance(entry[2], int):
-        return False
-    return entry[0] != "e" or (len(entry) >= 7 and isinstance(entry[3], int))
+    types = _KINDS.get(entry[0])
+    return types is not None and len(entry) >= len(types) and all(map(isinstance, entry, types))
 
 
 @dataclass(slots=True)
@@ -218,7 +225,7 @@ def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
     clock = UNTOLD
     for kind, domain, *rest in entries:
         if kind == "c":
-            clock = Clock(domain, *rest)
+            clock = Clock(domain, *rest[:2])
         elif kind == "s":
             if domain in running:  # the engine dropped the visit without an end
                 yield running[domain]

@@ -1,6 +1,6 @@
 """Whether a ledger of visits is what was written: every line. Reads, changes nothing.
 
-What the lines mean is `ledger`'s business.
+What a line says, and what it means, is `ledger`'s business.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from lycosa.archive.ledger import is_entry
 from lycosa.archive.reading import Region, Verdict
 
 
@@ -30,9 +31,4 @@ def _is_entry(line: bytes) -> bool:
         entry = orjson.loads(line)
     except orjson.JSONDecodeError:
         return False
-    return (
-        line.endswith(b"\n")
-        and isinstance(entry, list)
-        and len(entry) >= 2
-        and all(isinstance(word, str) for word in entry[:2])
-    )
+    return line.endswith(b"\n") and is_entry(entry)

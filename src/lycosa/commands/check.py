@@ -202,16 +202,20 @@ def take_readings(values: Values, seeds: list[str]) -> Readings:
 
 def _seeded(seeds: list[str], name: str) -> tuple[str, int]:
     """A host to look up, and how many domains the seeds have."""
-    from lycosa.seeds import Seed, open_seeds, read
+    from lycosa.seeds import Seed, no_seeds, open_seeds, read
     from lycosa.urls import domain_id
 
     domains: set[int] = set()  # numbers: a file may have millions
     for source in seeds:
+        good = False
         with open_seeds(source) as lines:
             for entry in read(lines):
                 if isinstance(entry, Seed):
+                    good = True
                     name = name if domains else entry.domain
                     domains.add(domain_id(entry.domain))
+        if not good:
+            raise no_seeds(source)
     return name, len(domains)
 
 

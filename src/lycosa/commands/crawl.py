@@ -65,9 +65,13 @@ def check_seeds(words: list[str], needed: bool) -> list[str]:
             continue
         path = Path(word)
         if not path.exists():
-            raise UserError(f"The seed file {word} does not exist.")
-        if path.is_dir() or not os.access(path, os.R_OK):
-            raise UserError(f"The seed file {word} can't be read.")
+            raise UserError(f"The seed file {word} does not exist: check the path.")
+        if path.is_dir():
+            raise UserError(f"The seed file {word} is a directory: name a file in it.")
+        if not os.access(path, os.R_OK):
+            raise UserError(
+                f"The seed file {word} can't be read: give yourself permission to read it."
+            )
     return words
 
 

@@ -47,7 +47,7 @@ def demo(values: Values, _: list[str]) -> int:
     _say(f"Starting a simulated web of {spec.domains:,} domains on this machine ...")
     with SimWeb(spec, root / "simweb") as web:
         seeds = root / "seeds.txt"
-        web.write_seeds(seeds)
+        ownfiles.write(seeds, web.seed_lines())
         crawl = CrawlSettings(email="demo@example.org", delay=delay, ip_delay=0.0)
         node = _node(values, root, web.nameserver, web.port_map)
         code = run_crawl(crawl, node, RunLimits(max_duration=_MAX_SECONDS), [str(seeds)], False)

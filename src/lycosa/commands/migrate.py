@@ -21,8 +21,8 @@ def migrate(values: Values, _: list[str]) -> int:
     root, store = values["from"], values["to"]
     if root is None or not is_server(store or ""):
         raise UserError("Say what to move where: --from DIR --to postgresql://user@host/database.")
-    datadir.check_old(root)
-    check_server(store)
+    datadir.check_movable(root)
+    check_server(store, "--to")
     lock = datadir.lock(root)
     try:
         counts = _move(root, store, values["moved"])

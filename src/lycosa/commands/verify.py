@@ -18,6 +18,7 @@ from lycosa.commands.change import open_writer
 from lycosa.commands.look import opened
 from lycosa.config import Values
 from lycosa.errors import UserError
+from lycosa.terminal import in_json
 from lycosa.view import rate, size
 
 if TYPE_CHECKING:
@@ -219,11 +220,11 @@ def _print_json(report: Report, losses: Iterator[Loss], way: str, done: int) -> 
     """One object, written piece by piece: the list of pages may be longer than memory."""
     import orjson
 
-    head = orjson.dumps(_summary(report, way, done)).decode()
+    head = in_json(orjson.dumps(_summary(report, way, done)).decode())
     sys.stdout.write(head[:-1] + ',"losses":[')
     for number, loss in enumerate(losses):
         found = {"url": loss.url, "kind": loss.kind, "segment": loss.segment, "why": loss.why}
-        sys.stdout.write((",\n" if number else "\n") + orjson.dumps(found).decode())
+        sys.stdout.write((",\n" if number else "\n") + in_json(orjson.dumps(found).decode()))
     sys.stdout.write("]}\n")
 
 

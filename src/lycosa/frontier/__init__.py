@@ -452,15 +452,15 @@ def check_file(data_dir: Path, seconds: float) -> None:
         raise damaged(str(error).rstrip(".")) from error
 
 
-def check_server(store: str) -> ServerFacts:
-    """Refuse a server that can't be used, before anything is written."""
+def check_server(store: str, flag: str = "--store") -> ServerFacts:
+    """Refuse a server that can't be used, before anything is written; `flag` named it."""
     _need_psycopg()
     from lycosa.frontier.postgres_check import facts
 
     try:
         return facts(store)
     except StoreGone as error:
-        raise UserError(f"{error} Check the host and port in --store.") from None
+        raise UserError(f"{error} Check the host and port in {flag}.") from None
 
 
 def _need_psycopg() -> None:

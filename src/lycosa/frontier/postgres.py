@@ -22,7 +22,7 @@ from lycosa.frontier.postgres_errands import PostgresErrands
 from lycosa.frontier.postgres_left_out import PostgresLeftOut
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.frontier.tally import counted
-from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls import domain_id as id_of
 
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
@@ -339,7 +339,7 @@ class PostgresFrontier(PostgresLeftOut, PostgresErrands):
         excluded = [
             (ident, url)
             for ident, url, reason in dropped
-            if reason == EXCLUDED and (ident, url.fp) in gone
+            if reason == EXCLUDED and (ident, url.fp) in gone and not url.flags & Flag.ERRAND
         ]
         self._leave_out(excluded)
         return len(gone)

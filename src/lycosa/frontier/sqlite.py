@@ -19,7 +19,7 @@ from lycosa.frontier.sqlite_left_out import SqliteLeftOut
 from lycosa.frontier.sqlite_store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.frontier.tally import counted
-from lycosa.records import Lease, Origin, PageRow, QueuedUrl, Url
+from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, Url
 from lycosa.urls import domain_id as id_of
 
 SQL = queries.load("sqlite")
@@ -270,7 +270,7 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
             gone = self.db.execute(SQL["queue_delete"], (ident, url.order, url.fp)).rowcount
             if gone:
                 self.db.execute(SQL["seen_delete"], (ident, url.fp))
-            if gone and reason == EXCLUDED:
+            if gone and reason == EXCLUDED and not url.flags & Flag.ERRAND:
                 row = (ident, url.fp, url.url, url.depth, url.flags)
                 self.db.execute(SQL["left_out_insert"], row)
             if reason:

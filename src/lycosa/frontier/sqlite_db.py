@@ -28,9 +28,10 @@ _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
-    """A connection with our settings; raises StoreError if the file can't be used.
+    """A connection with our settings; raises StoreError if the file can't be used, UserError if its
+    permissions forbid it.
 
-    Modes: 'rw', 'rwc' (create it) and 'ro'.
+    Modes: 'rw', 'rwc' (create it), 'ro', and 'ro&immutable=1' for a file that nobody writes to.
     """
     if sqlite3.sqlite_version_info < OLDEST:
         needed = ".".join(map(str, OLDEST))
@@ -39,6 +40,7 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
             "use another Python, or keep the crawl on PostgreSQL (--store)."
         )
     _refuse_links(path)
+    _check_permissions(path, mode)
     try:
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
@@ -48,7 +50,7 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
             cached_statements=256,
         )
         db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        if mode != "ro":
+        if not mode.startswith("ro"):
             db.execute("PRAGMA journal_mode = WAL")
             db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
             db.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
@@ -72,14 +74,31 @@ def _refuse_links(path: Path) -> None:
             )
 
 
+def _check_permissions(path: Path, mode: str) -> None:
+    """SQLite's words for a file that may not be read or written would pass for damage."""
+    if path.exists() and not os.access(path, os.R_OK):
+        raise UserError(f"Can't read {path}: change its permissions.")
+    if not mode.startswith("ro") and not _writable(path):
+        raise UserError(f"Can't write to {path}: change its permissions, and its directory's.")
+
+
+def _writable(path: Path) -> bool:
+    """SQLite also writes beside its file."""
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+
+
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A connection that changes nothing.
 
-    It may write where it can, because a read-only one leaves SQLite's helper files behind.
+    It may write where it can, because a read-only one leaves SQLite's helper files behind. Where it
+    can't, and there is no log, nobody works on the file: SQLite must be told that, because it would
+    make a log to read by.
     """
-    db = connect(
-        path, "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
-    )
+    if _writable(path):
+        mode = "rw"
+    else:
+        mode = "ro" if Path(f"{path.resolve()}-wal").exists() else "ro&immutable=1"
+    db = connect(path, mode)
     db.execute("PRAGMA query_only = ON")
     return db
 

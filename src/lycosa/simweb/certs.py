@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lycosa import ownfiles
 from lycosa.called import pip_install
 from lycosa.errors import UserError
 from lycosa.simweb.paths import registrable
@@ -81,14 +82,14 @@ def _sign(builder: CertificateBuilder, key: Any) -> Certificate:
 def make_authority(directory: Path) -> None:
     """Writes ca.pem, its key, and one leaf for all names."""
     x509, _, serialization, ec = _library()
-    directory.mkdir(parents=True, exist_ok=True)
+    ownfiles.make_directory(directory)
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key()
     builder = _builder("Simulated web", "Simulated web", public, public)
     builder = builder.add_extension(_signs_certificates(), critical=True)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     pem = _sign(builder, key).public_bytes(serialization.Encoding.PEM)
-    (directory / CA_FILE).write_bytes(pem)
+    ownfiles.write(directory / CA_FILE, pem)
     _write_secret(directory / _FILES[0], _pem(key))
     _write_secret(directory / _FILES[1], make_leaf(directory, ["*.test"]))
 

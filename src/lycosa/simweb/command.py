@@ -13,7 +13,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import NoReturn
 
+from lycosa import ownfiles
 from lycosa.called import NAME, called
 from lycosa.errors import UserError
 from lycosa.simweb import serve
@@ -54,10 +56,17 @@ _HELP = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """One sentence instead of a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message[:1].upper()}{message[1:].rstrip('.')} (see '{self.prog} -h').")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command."""
-    options = _parser().parse_args(argv)
     try:
+        options = _parser().parse_args(argv)
         code: int = options.run(options)
     except UserError as error:
         print(f"{NAME} simweb: {error}", file=sys.stderr)
@@ -65,9 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> _Parser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(called("simweb"), description=_ABOUT, formatter_class=raw)
+    parser = _Parser(called("simweb"), description=_ABOUT, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     serving = commands.add_parser(
         "serve", help="serve a web until Ctrl-C", description=_SERVE, formatter_class=raw
@@ -79,7 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     serving.add_argument("--ports", type=_ports, help="HTTP,HTTPS,DNS instead of free ones")
     serving.add_argument("--verifiable", action="store_true", help="a certificate per domain")
-    serving.add_argument("--seeds", type=Path, help="write the domains' names to this file")
+    serving.add_argument(
+        "--seeds", type=Path, help="write the domains' names to this file (LOGDIR/seeds.txt)"
+    )
     _world_flags(serving)
     serving.set_defaults(run=_serve)
     seeds = commands.add_parser("seeds", help="print the names of all domains")
@@ -157,9 +168,11 @@ def _serve(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     with web:
+        seeds = options.seeds or options.log_dir / "seeds.txt"
         if options.seeds:
-            web.write_seeds(options.seeds)
-        seeds = options.seeds or "seeds.txt"
+            web.write_seeds(seeds)
+        else:
+            ownfiles.write(seeds, web.seed_lines())
         print(f"{len(web.seeds())} domains. Crawl them with:")
         print(f"  {called('crawl', seeds)} --email you@example.org --delay {web.spec.delay:g} \\")
         print(f"    --port-map {web.port_map} --nameserver {web.nameserver} \\")

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lycosa import ownfiles
 from lycosa.simweb.paths import registrable
 
 SPEC_FILE = "spec.json"
@@ -59,10 +60,9 @@ class LogWriter:
     """Appends to one log file; call `flush` before going to sleep."""
 
     def __init__(self, directory: Path, name: str) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self._fd = os.open(
-            directory / f"requests-{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
-        )
+        ownfiles.make_directory(directory)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._fd = ownfiles.open_own(directory / f"requests-{name}.log", flags)
         self._lines: list[str] = []
         self._agents: dict[str, int] = {}
         self._next = 0

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from lycosa import ownfiles
 from lycosa.errors import UserError
 from lycosa.simweb import certs, names
 from lycosa.simweb.check import Report, check
@@ -76,8 +77,8 @@ class SimWeb:
 
     def start(self) -> None:
         """Starts the processes and waits until they listen."""
-        self.log_dir.mkdir(parents=True, exist_ok=True)
-        (self.log_dir / SPEC_FILE).write_text(self.spec.dump())
+        ownfiles.make_directory(self.log_dir)
+        ownfiles.write(self.log_dir / SPEC_FILE, self.spec.dump().encode())
         if self.spec.https > 0 and not (self.log_dir / certs.CA_FILE).exists():
             certs.make_authority(self.log_dir)
         self._guards, chosen = reserve(self._ports)
@@ -161,8 +162,12 @@ class SimWeb:
         return self.world.seeds()
 
     def write_seeds(self, path: Path | str) -> None:
+        """A file of seeds, wherever the user wants it."""
+        Path(path).write_bytes(self.seed_lines())
+
+    def seed_lines(self) -> bytes:
         """One name a line."""
-        Path(path).write_text("".join(f"{name}\n" for name in self.seeds()))
+        return "".join(f"{name}\n" for name in self.seeds()).encode()
 
     def log(self) -> list[Entry]:
         """All requests so far."""

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
+from lycosa import ownfiles
 from lycosa.errors import UserError
 from lycosa.simweb import certs, names
 from lycosa.simweb.connection import Connection
@@ -235,7 +236,7 @@ class Server:
             if isinstance(handler, Connection):
                 handler.drop()
         self.log.close()
-        self._counts_file.write_text(json.dumps(asdict(self.counts)))
+        ownfiles.write(self._counts_file, json.dumps(asdict(self.counts)).encode())
 
     def _answer_all(self) -> None:
         answers, self.answers = self.answers, []
