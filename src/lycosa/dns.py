@@ -65,14 +65,14 @@ _LOOPBACK = Answer(("127.0.0.1",))
 # least spares the server, and keeps robots.txt and page on one address and so one connection.
 _TTL = (60.0, 3600.0)
 _TTL_ABSENT = 60.0  # no such name, no address
-_TTL_TROUBLE = 5.0
+_TTL_TROUBLE = 5.0  # no usable answer
 
 _ADDRESS_TYPES = (pycares.QUERY_TYPE_A, pycares.QUERY_TYPE_AAAA)
 _MAX_ADDRESSES = 4  # kept per name; a fetch tries two
 _TICK = 0.1  # seconds between looks at c-ares' own timers
 # c-ares has an answer cache of its own that can't be switched off (1.1 KB a name): a reinit
 # empties it, reads resolv.conf again and leaves the lookups under way alone.
-_REINIT_EVERY = 25_000
+_REINIT_EVERY = 25_000  # names
 _RECEIVE_BUFFER = 4 * 1024 * 1024  # bytes: a burst of replies while the loop is busy parsing
 _LINES_ALONE = 16  # names asked for alone at a time
 _ROUGH_NAMES = 10_000  # names kept that brought unreadable replies: asked for alone at once

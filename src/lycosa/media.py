@@ -13,7 +13,7 @@ from functools import lru_cache
 
 HTML, TEXT, DATA, OTHER = "html", "text", "data", ""  # DATA could be read, but is not asked for
 _MAX_TYPES = 16  # of several, the last ones are looked at
-LOOKED_AT = 1_445  # first bytes, as in the standard
+SNIFFED = 1_445  # first bytes that are looked at, as in the standard
 
 _HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 _XML_TYPES = frozenset(("application/xml",))
@@ -84,7 +84,7 @@ def essence(content_type: str) -> str:
 
 def sniffed(body: bytes) -> str:
     """The type of a body by its first bytes."""
-    first = body[:LOOKED_AT]
+    first = body[:SNIFFED]
     if first.startswith(_TEXT_MARKS):
         first = first.lstrip(b"\xef\xbb\xbf\xff\xfe").replace(b"\0", b"")  # UTF-16 reads like ASCII
     elif first.translate(None, _BINARY) != first:

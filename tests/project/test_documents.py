@@ -196,6 +196,14 @@ def test_the_servers_cpu_is_what_was_measured() -> None:
     assert f"carries some {low:,.0f} to {high:,.0f} pages a second" in plan
 
 
+def test_how_many_rules_a_robots_txt_may_have() -> None:
+    from lycosa.robots import MAX_RULES
+
+    changelog = flat((ROOT / "CHANGELOG.md").read_text("utf-8"))
+    for text in (changelog, flat(PAGES["0003-html-in-pieces.md"])):
+        assert re.findall(r"more than ([\d,]+) rules", text) == [f"{MAX_RULES:,}"]
+
+
 def test_every_module_has_its_place_in_the_architecture() -> None:
     named = re.findall(r"`(?:\w+/)?(\w+)(?:\.\w+)?`", PAGES["architecture.md"])
     packages = [

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from lycosa.archive.ledger import Visit
 
-_ROUNDED_MS = 2
-_EXAMPLES = 5
+_ROUNDED_MS = 2  # an end and a start are each rounded to a millisecond
+_EXAMPLES = 5  # that are told
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-CHUNK = 1 << 17
-WINDOW = 1 << 19
+CHUNK = 1 << 17  # bytes that are unpacked or digested at once
+WINDOW = 1 << 19  # bytes read from the disk at once
 
 MISSING = "missing"
 CUT = "cut"

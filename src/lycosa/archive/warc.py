@@ -114,7 +114,7 @@ def response_records(
 def identified(response: Response) -> str:
     """The type of the payload by its first bytes, unpacked; '' if they tell nothing."""
     encoding = response.joined(b"content-encoding")
-    first, _, _ = decode(response.body[:_LOOKED_AT], encoding, media.LOOKED_AT)
+    first, _, _ = decode(response.body[:_LOOKED_AT], encoding, media.SNIFFED)
     return media.sniffed(first) if first else ""
 
 

@@ -17,8 +17,8 @@ from lycosa.archive.text import rfc3339
 from lycosa.archive.warc import base32
 
 HEAD_USUAL = 1 << 10  # bytes of a record's head
-HEAD_MOST = 1 << 16
-HTTP_HEAD_MOST = 1 << 20
+HEAD_MOST = 1 << 16  # of one with the longest URL, a good deal
+HTTP_HEAD_MOST = 1 << 20  # of a response; we write no more than 24 KiB
 _END = b"\r\n\r\n"
 _VERSION = b"WARC/1.1\r\n"
 _MARK = _END + _VERSION

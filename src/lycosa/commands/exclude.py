@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lycosa.frontier import LeftOut, Reader
 
 SHOWN = 20  # lines that are told one by one
-_CHUNK = 5000
+_CHUNK = 5000  # URLs of one transaction
 
 
 def exclude(values: Values, words: list[str]) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lycosa.frontier import Reader
 
 _CHUNK = 2000  # pages of one transaction
-_EVERY = 10**15
+_EVERY = 10**15  # pages: more than any crawl has
 
 
 def retry(values: Values, _: list[str]) -> int:

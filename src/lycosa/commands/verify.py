@@ -131,7 +131,7 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
         after = _declared(words, known, moved_segments(stored), moved)
         with closing(open_writer(values, reader)) as frontier:
             frontier.put_settings({MOVED_KEY: orjson.dumps(after).decode()})
-    print(f"{len(after):,} segment{'' if len(after) == 1 else 's'} of this crawl lie elsewhere.")
+    print(f"Segments of this crawl that you keep elsewhere: {len(after):,}.")
     return 0
 
 
