@@ -840,3 +840,19 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     cut_off = [visit for visit in read(tmp_path) if visit.domain == "a.test"][-1]
     assert cut_off.learned_ms == 600_000
     assert tail(tmp_path, {}, [1])["a.test"].delay_ms == 600_000
+
+
+def test_a_detour_to_a_crowded_address_gets_there_in_the_end(make: Make) -> None:
+    """More domains wait there than it has room for: there is always somebody in line."""
+    world = make(
+        {"https://a.test/robots.txt": to("https://x.a.test/r")},
+        ip_delay=2.0,
+        address=lambda url: "198.51.100.1" if "//a." in url else SHARED,
+    )
+    world.seed(*(f"https://b{n}.test/{page}" for n in range(50) for page in range(60)))
+    world.run(60.0, step=0.5)
+    world.seed("https://a.test/")
+    world.run(HOUR, step=0.25)
+    assert world.outcomes()["https://a.test/"] == "ok"
+    assert len(world.at("https://a.test/robots.txt")) < 20
+    assert min(gaps(sorted(set(at_address(world, "//b") + at_address(world, "//x."))))) >= 2.0

@@ -13,7 +13,7 @@ from functools import partial
 
 from lycosa.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 from lycosa.backlog import Backlog
-from lycosa.errands import OUTCOME, WAITS, RecentAnswers, Slots, is_errand, link
+from lycosa.errands import OUTCOME, WAITS, RecentAnswers, Slots, first_url, is_errand, link
 from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import EXCLUDED, Batch, Deferral, Purge
 from lycosa.harvest import Harvest
@@ -153,7 +153,8 @@ class Core:
         """Put a domain back whose address was visited a moment ago (shared hosting)."""
         if not self.rules.ip_delay or not held.run:
             return False
-        address = self._address_of(held.run[0].url)
+        held.heads_for = first_url(held, self.ms(now))
+        address = self._address_of(held.heads_for)
         if address is None:
             self.lookups.append(held)
             return True
@@ -172,7 +173,8 @@ class Core:
         """Whether an errand has to wait: one at a time at an address, whoever sends us there."""
         if not held.run or not is_errand(held.run[0]):
             return False
-        address = self._address_of(held.run[0].url)
+        held.heads_for = held.run[0].url
+        address = self._address_of(held.heads_for)
         if address is None:
             self.lookups.append(held)
             return True
@@ -194,7 +196,7 @@ class Core:
     def questions(self) -> list[tuple[str, AddressFound]]:
         """The hosts whose addresses `lookups` and `detours` wait for, and whom to tell."""
         asked: list[tuple[str, AddressFound]] = [
-            (host_of(held.run[0].url), partial(self.resolved, held)) for held in self.lookups
+            (host_of(held.heads_for), partial(self.resolved, held)) for held in self.lookups
         ]
         asked += [(each.host, partial(self.go_on, each, here)) for each, here in self.detours]
         self.lookups, self.detours = [], []

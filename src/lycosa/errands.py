@@ -26,9 +26,9 @@ from lycosa.records import (
     Url,
 )
 from lycosa.robots_reply import redirect_of, rules_of
-from lycosa.scheduler import KnownOrigin
+from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import domain_id, domain_of, host_of, robots_txt
+from lycosa.urls import domain_id, domain_of, host_of, robots_txt, split
 
 MAX_REDIRECTS = 5  # of one robots.txt, in and out of its domain
 AIM_MS = 24 * 3600 * 1000  # after which the origin is asked anew where its robots.txt is
@@ -85,6 +85,18 @@ def where(origin: str, known: KnownOrigin | None, now_ms: int) -> tuple[Url, int
         return record.aim, record.hops
     record.aim = NO_URL
     return robots_txt(origin), 0
+
+
+def first_url(held: Held, now_ms: int) -> str:
+    """Where the first request of a visit goes, if its first URL needs a robots.txt that is known to
+    be at another host of the domain; else that URL's own host."""
+    url = held.run[0]
+    origin = split(url.url).origin
+    known = held.origins.get(origin)
+    if known is None or not known.record.aim or is_errand(url):
+        return url.url
+    aim, _ = where(origin, known, now_ms)
+    return aim if domain_of(host_of(aim)) == held.name else url.url
 
 
 def turn_to(record: Origin, aim: Url, hops: int, now_ms: int) -> None:

@@ -34,9 +34,9 @@ from lycosa.scope import Scope
 from lycosa.urls import Parts, canonical, domain_of, fingerprint, over_http, split
 from lycosa.visit_result import Result as Result
 from lycosa.visit_result import VisitRules as VisitRules
+from lycosa.visit_result import detail
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
-DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
 Steps = Generator[Request, Response, None]
 
@@ -297,11 +297,20 @@ class Visit:
                 request = self._request(aim, split(aim), Kind.ROBOTS)
                 request.keep_alive = aim.startswith(f"{parts.origin}/")
                 response = yield request
+                if response.failure == Failure.STOPPED and hops:
+                    self._aim_at(parts.origin, aim, hops)
                 self.result.robots_fetched += 1
                 target = redirect_of(response)
                 if not target or hops >= MAX_REDIRECTS:
                     return self._own_robots(parts, response)
             aim, hops = target, hops + 1
+
+    def _aim_at(self, origin: str, aim: Url, hops: int) -> KnownOrigin:
+        """Its robots.txt is there: in another domain, or where the next visit goes on."""
+        known = self.held.origins.setdefault(origin, KnownOrigin(Origin(origin)))
+        errands.turn_to(known.record, aim, hops, self.now_ms)
+        self.result.origins[origin] = known.record
+        return known
 
     def _own_robots(self, parts: Parts, response: Response) -> tuple[robots.Rules | None, str]:
         """What a response of the domain itself means for the origin that asked."""
@@ -326,8 +335,7 @@ class Visit:
 
     def _elsewhere(self, origin: str, aim: Url, hops: int) -> tuple[SharedRobots | None, str]:
         """The answer of a robots.txt in another domain; or None, and what that means."""
-        known = self.held.origins.setdefault(origin, KnownOrigin(Origin(origin)))
-        errands.turn_to(known.record, aim, hops, self.now_ms)
+        known = self._aim_at(origin, aim, hops)
         found = errands.consult(known, self.shared(aim), self.scope, self.now_ms)
         if found is not None and found.status:
             return found, ""
@@ -336,7 +344,6 @@ class Visit:
             self._origin_failed(origin, errands.NOTHING)
             return None, UNREACHABLE
         errands.waits(known, self.now_ms, self.rules.delay)
-        self.result.origins[origin] = known.record
         self.result.errands.append((aim, self.current.depth if self.current else 0))
         self.held.outdated = True  # the store will know the answer
         return None, errands.WAITS
@@ -392,7 +399,7 @@ class Visit:
         self.held.origins[origin] = known or KnownOrigin(record)
         wait = retry.origin_wait(record.failures, response.failure, self.rules.delay)
         asked = politeness.retry_after(response.header(b"retry-after"), self.now_ms)
-        record.detail = _detail(response)
+        record.detail = detail(response)
         record.failures += 1
         if wait is None:
             self._give_up_origin(record, retry.origin_outcome(response.failure))
@@ -439,7 +446,7 @@ class Visit:
         """What went wrong last, for people."""
         known = self.held.origins.get(origin)
         if known is not None and response.reason:
-            known.record.detail = _detail(response)
+            known.record.detail = detail(response)
             self.result.origins[origin] = known.record
 
     def _busy(self, url: QueuedUrl, response: Response) -> None:
@@ -486,13 +493,6 @@ class Visit:
     def _request(self, url: str, parts: Parts, kind: Kind) -> Request:
         self.result.requests += 1
         return Request(url, parts.host, parts.port, parts.https, kind, self.deadline, token=self)
-
-
-def _detail(response: Response) -> str:
-    """A failure in words: what it is called here, and what the library said."""
-    what = "robots.txt" if response.request.kind == Kind.ROBOTS else "a page"
-    called = response.failure or f"status {response.status}"
-    return ": ".join(filter(None, (f"{what}: {called}", response.reason[:DETAIL_CHARS])))
 
 
 def _kind(url: QueuedUrl) -> Kind:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lycosa.records import Origin, QueuedUrl, Response, SharedRobots, Url
+from lycosa.records import Kind, Origin, QueuedUrl, Response, SharedRobots, Url
 from lycosa.scheduler import Held
+
+DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +44,10 @@ class Result:
     robots_fetched: int = 0
     errands: list[tuple[Url, int]] = field(default_factory=list)  # url, depth: to be queued
     answers: list[SharedRobots] = field(default_factory=list)  # to errands of others
+
+
+def detail(response: Response) -> str:
+    """A failure in words: what it is called here, and what the library said."""
+    what = "robots.txt" if response.request.kind == Kind.ROBOTS else "a page"
+    called = response.failure or f"status {response.status}"
+    return ": ".join(filter(None, (f"{what}: {called}", response.reason[:DETAIL_CHARS])))

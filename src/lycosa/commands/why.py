@@ -205,8 +205,7 @@ def _rules(facts: Facts) -> list[str]:
         verdict = f"forbids it: {facts.robots_line}" if facts.robots_line else "allows it"
         lines.append(f"robots.txt   {verdict} ({when})")
     elif origin.aim:
-        lines.append(f"robots.txt   redirects to {origin.aim}")
-        lines.append("             the other domain is asked in its own turn; until then it waits")
+        lines += _elsewhere(origin.aim, facts.domain)
     else:
         lines.append("robots.txt   not obtained yet")
     if origin.failures:
@@ -216,6 +215,15 @@ def _rules(facts: Facts) -> list[str]:
     if origin.reason and origin.retry_ms > facts.now_ms:
         lines.append(f"             its URLs fail at once until then: {origin.reason}")
     return lines
+
+
+def _elsewhere(aim: str, domain: str) -> list[str]:
+    from lycosa.urls import domain_of, host_of
+
+    line = f"robots.txt   redirects to {aim}"
+    if domain_of(host_of(aim)) == domain:
+        return [line, "             it is asked for there in the next visit"]
+    return [line, "             the other domain is asked in its own turn; until then it waits"]
 
 
 def _retry(facts: Facts, origin: Origin) -> str:
