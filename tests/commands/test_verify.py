@@ -340,6 +340,15 @@ def test_lost_pages_are_fetched_again_and_their_text_is_there_once(
     assert set(texts) >= set(before) - text_lost
 
 
+def test_what_was_done_is_told_with_the_command_for_this_crawl(plain: Kept) -> None:
+    deleted(plain, random.Random(1))
+    plain.run("--requeue")
+    said = plain.capsys.readouterr().out
+    assert f"'lycosa crawl --resume --data-dir {plain.root} --store sqlite' fetches them." in said
+    plain.run("--mark-lost")
+    assert "no longer name WARC records." in plain.capsys.readouterr().out
+
+
 def test_lost_pages_are_marked(kept: Kept) -> None:
     text = set(kept.texts())
     lost = deleted(kept, random.Random(1))
@@ -451,12 +460,15 @@ def test_a_start_names_and_counts_and_queues_nothing(
     said = caplog.text
     for name in [name for name in kept.lengths() if not (kept.root / name).exists()]:
         assert f"{name} is missing" in said
-    assert f"{len(lost):,} pages have lost" in said and "lycosa verify" in said
+    assert f"{len(lost):,} pages have lost" in said
+    assert f"lycosa verify --data-dir {kept.root}" in said
     assert kept.count() == total
     assert kept.run() == 1
     kept.capsys.readouterr()
     assert main(["status", "--data-dir", str(kept.root), "--store", kept.store]) == 0
-    assert f"LOST     {len(lost):,} pages" in kept.capsys.readouterr().out
+    told = kept.capsys.readouterr().out
+    assert f"LOST     {len(lost):,} pages" in told
+    assert f"lycosa verify --data-dir {kept.root} --store" in told
     kept.verify("--requeue")
     kept.verify("--mark-lost")
     assert main(["status", "--data-dir", str(kept.root), "--store", kept.store]) == 0
