@@ -856,3 +856,19 @@ def test_a_detour_to_a_crowded_address_gets_there_in_the_end(make: Make) -> None
     assert world.outcomes()["https://a.test/"] == "ok"
     assert len(world.at("https://a.test/robots.txt")) < 20
     assert min(gaps(sorted(set(at_address(world, "//b") + at_address(world, "//x."))))) >= 2.0
+
+
+def test_an_errand_to_a_crowded_address_is_made_in_turn(make: Make) -> None:
+    """A slot is not held for as long as one may have to wait for a turn there."""
+    world = make(
+        {f"https://a{n}.test/robots.txt": to(f"https://v{n}.test/r") for n in range(3)},
+        engines=2,
+        ip_delay=2.0,
+        address=lambda url: SHARED if url[8] in "bv" else "",
+    )
+    world.seed(*(f"https://b{n}.test/{page}" for n in range(80) for page in range(30)))
+    world.run(60.0, step=0.5)
+    world.seed(*(f"https://a{n}.test/" for n in range(3)))
+    world.run(1800.0, step=0.5)
+    assert [world.outcomes().get(f"https://a{n}.test/") for n in range(3)] == ["ok"] * 3
+    assert min(gaps(sorted(at_address(world, "//v")))) >= 2.0

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Protocol
 
 AT_LEAST = 0.01  # seconds until a busy address is looked at again
-NOWHERE, QUEUED, NEXT = range(3)  # places of a domain that asks for an address
+NOWHERE, QUEUED, NEXT, LATE = range(4)  # places of a domain that asks for an address
 MOST_NEXT = 2  # domains of an engine that look again soon: more would only look in vain
 SHOWN = 3  # addresses named that most domains wait for
 MANY = 10_000  # addresses kept before those that are free are forgotten
@@ -70,10 +70,10 @@ class AddressTurns:
             self._begun[address] = now
             self.leave(address, place)
             return 0.0, NOWHERE
-        if place == NEXT or (place == QUEUED and self._next[address] < MOST_NEXT):
+        if place >= NEXT or (place == QUEUED and self._next[address] < MOST_NEXT):
             self._next[address] += place == QUEUED
             self._table.put(address, next_turn, busy_until)
-            return min(busy_until, now + max(self._pause / 2, AT_LEAST)), NEXT
+            return min(busy_until, now + max(self._pause / 2, AT_LEAST)), max(place, NEXT)
         turn = max(next_turn, min(busy_until, now + step))
         self._table.put(address, turn + step, busy_until)
         self._waiting[address] += place == NOWHERE
@@ -91,6 +91,12 @@ class AddressTurns:
         self._table.put(address, now + self._pause + self._usual, now + self._longest)
         self._begun[address] = now
         return True
+
+    def late(self, address: str) -> int:
+        """The place of one whose turn came too early for something else: from now on it looks again
+        soon, beside those that do so."""
+        self._waiting[address] += 1
+        return LATE
 
     def over(self, address: str, end: float) -> bool:
         """A visit there ended; False if another engine looks at the table: tell it again."""

@@ -165,33 +165,37 @@ class Core:
         if not self._in_time(now):
             self.scheduler.put_back(held, now)
             return []
-        if self._lacks_slot(held, address, now) or self._address_busy(held, address, now):
+        if self._address_busy(held, address, now):
             return []
         return self._begin(held, now)
 
     def _errand_waits(self, held: Held, now: float) -> bool:
-        """Whether an errand has to wait: one at a time at an address, whoever sends us there."""
-        if not held.run or not is_errand(held.run[0]):
+        """Whether an errand has to wait: one at a time at an address, whoever sends us there. Where
+        there are turns, it waits for its turn first: slots are not held for long."""
+        if self.rules.ip_delay or not held.run or not is_errand(held.run[0]):
             return False
         held.heads_for = held.run[0].url
         address = self._address_of(held.heads_for)
         if address is None:
             self.lookups.append(held)
             return True
-        return self._lacks_slot(held, address, now)
+        if not self._lacks_slot(held, address, now):
+            return False
+        self._wait_for_slot(held, address, now)
+        return True
 
     def _lacks_slot(self, held: Held, address: str, now: float) -> bool:
         if not is_errand(held.run[0]) or not address or self._exempt(address):
             return False
-        if self._slots.has(held.id, address, now):
-            return False
+        return not self._slots.has(held.id, address, now)
+
+    def _wait_for_slot(self, held: Held, address: str, now: float) -> None:
         at = self._slots.turn(address, now, max(self.rules.ip_delay, self._haste()))
         if at > now + self.rules.visit.delay:
             self._leave_line(held)
             self.scheduler.send_away(held, at)
         else:
             self.scheduler.put_back(held, at)
-        return True
 
     def questions(self) -> list[tuple[str, AddressFound]]:
         """The hosts whose addresses `lookups` and `detours` wait for, and whom to tell."""
@@ -211,9 +215,15 @@ class Core:
         held.waits_at = address if again else ""
         if again:
             self.scheduler.put_back(held, again)
-        else:
-            held.address = address
-        return again > 0
+            return True
+        if self._lacks_slot(held, address, now):
+            self._left.append((address, now - self.rules.ip_delay))  # nobody was there
+            self._leave_addresses()
+            held.place, held.waits_at = self._turns.late(address), address
+            self._wait_for_slot(held, address, now)
+            return True
+        held.address = address
+        return False
 
     def _leave_line(self, held: Held) -> None:
         """A domain no longer waits for the address that it waited for."""
