@@ -1,6 +1,7 @@
 """The demo as a user runs it, and every reading command on what it left."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "none too soon" in done.stdout
     assert f"{sys.executable} -m lycosa status --data-dir {root}" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr  # no terminal, no drawing
+    assert [str(each) for each in root.rglob("*") if each.stat().st_mode & 0o077] == []
     return root
 
 
@@ -96,6 +98,16 @@ def test_audit(crawled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(answer(capsys, "audit", "--data-dir", str(crawled), "--json"))
     assert found["ok"]
     assert found["report"]["smallest_gap_ms"] >= 300
+
+
+def test_an_audit_says_that_a_ledger_is_missing(
+    crawled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(crawled, tmp_path / "copy")
+    for ledger in (copy / "visits").iterdir():
+        ledger.unlink()
+    told = answer(capsys, "audit", "--data-dir", str(copy))
+    assert f"files of its ledger are missing from {copy}/visits ('lycosa verify " in told
 
 
 def test_stop_of_what_does_not_run(crawled: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -340,6 +340,15 @@ def test_lost_pages_are_fetched_again_and_their_text_is_there_once(
     assert set(texts) >= set(before) - text_lost
 
 
+def test_what_was_done_is_told_with_the_command_for_this_crawl(plain: Kept) -> None:
+    deleted(plain, random.Random(1))
+    plain.run("--requeue")
+    said = plain.capsys.readouterr().out
+    assert f"'lycosa crawl --resume --data-dir {plain.root} --store sqlite' fetches them." in said
+    plain.run("--mark-lost")
+    assert "no longer name WARC records." in plain.capsys.readouterr().out
+
+
 def test_lost_pages_are_marked(kept: Kept) -> None:
     text = set(kept.texts())
     lost = deleted(kept, random.Random(1))

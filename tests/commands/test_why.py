@@ -125,7 +125,9 @@ def test_a_failing_origin() -> None:
     origin = replace(ORIGIN, fetched_ms=0, failures=3, retry_ms=NOW + 1000, reason="connect")
     text = told(queue=QUEUE, origin=origin)
     assert "failed 3 times in a row, not tried before 2027-01-15T08:00:01Z" in text
-    assert "fail at once until then: connect" in text
+    assert "fail at once until 2027-01-15T08:00:01Z: connect" in text
+    at_first = told(queue=QUEUE, origin=replace(origin, failures=0))  # of a name that is none
+    assert "fail at once until 2027-01-15T08:00:01Z: connect" in at_first
     over = told(queue=QUEUE, origin=replace(origin, retry_ms=NOW - 1))
     assert "fail at once" not in over
     assert "not tried before" not in over

@@ -11,7 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.commands.look import opened, print_json, utc
+from lycosa.called import called
+from lycosa.commands.look import opened, print_json, same_crawl, utc
 from lycosa.config import (
     NODE_KEY,
     CrawlSettings,
@@ -60,7 +61,16 @@ def audit(values: Values, words: list[str]) -> int:
         )
     else:
         lines = report_lines(report, settings.delay)
-        print("\n".join(lines + address_lines(addresses, settings.ip_delay) + unseen_lines(unseen)))
+        lines += address_lines(addresses, settings.ip_delay)
+        if is_server(values["store"]):
+            lines += unseen_lines(unseen)
+        elif unseen:
+            hint = called("verify", *same_crawl(values))
+            lines.append(
+                "This is not the whole crawl: files of its ledger are missing from"
+                f" {', '.join(str(root / 'visits') for root in roots)} ('{hint}' names them)."
+            )
+        print("\n".join(lines))
     return 0 if report.ok else 1
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.look import opened
+from lycosa.commands.look import opened, same_crawl
 from lycosa.config import Values
 from lycosa.errors import UserError
 from lycosa.view import rate, size
@@ -62,8 +62,10 @@ def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
         elif report.ok and not live and reader.status()["lost"]:
             with _frontier(values) as frontier:  # a segment is back
                 note_losses(frontier, root, 0)
-        tell = _print_json if values["json"] else _print
-        tell(report, verifier.losses(), way, done)
+        if values["json"]:
+            _print_json(report, verifier.losses(), way, done)
+        else:
+            _print(report, verifier.losses(), way, done, same_crawl(values))
         return 0 if report.ok else 1
 
 
@@ -161,15 +163,19 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
 # -- what a person reads --------------------------------------------------------------------------
 
 
-def _print(report: Report, losses: Iterator[Loss], way: str, done: int) -> None:
+def _print(
+    report: Report, losses: Iterator[Loss], way: str, done: int, where: tuple[object, ...]
+) -> None:
     for loss in losses:
-        where = f" in {loss.segment}" if loss.segment else ""
-        print(f"{loss.kind} of {loss.url}{where}: {loss.why}")
-    print("\n".join(report_lines(report, way, done)))
+        place = f" in {loss.segment}" if loss.segment else ""
+        print(f"{loss.kind} of {loss.url}{place}: {loss.why}")
+    print("\n".join(report_lines(report, way, done, where)))
 
 
-def report_lines(report: Report, way: str = "", done: int = 0) -> list[str]:
-    """The end of the report; pure."""
+def report_lines(
+    report: Report, way: str = "", done: int = 0, where: tuple[object, ...] = ()
+) -> list[str]:
+    """The end of the report; pure. `where`: the flags that name the crawl."""
     lines = [segment_line(verdict) for verdict in report.bad]
     lines.append(
         f"Read {size(report.bytes)} of {report.segments:,} segments against {report.pages:,} pages"
@@ -181,23 +187,24 @@ def report_lines(report: Report, way: str = "", done: int = 0) -> list[str]:
         lines.append(f"Not seen from here: {', '.join(report.unseen)}.")
     if report.ok:
         return [*lines, "All that was kept is there."]
-    return lines + _verdict_lines(report, way, done)
+    return lines + _verdict_lines(report, way, done, where)
 
 
-def _verdict_lines(report: Report, way: str, done: int) -> list[str]:
+def _verdict_lines(report: Report, way: str, done: int, where: tuple[object, ...]) -> list[str]:
     text, warc = report.lost.get("text", 0), report.lost.get("warc", 0)
     lines = [
         f"NOT WHOLE: {len(report.bad):,} segments, {report.concerned:,} pages: {text:,} lost their"
         f" text, {warc:,} their WARC records."
     ]
     if way == "requeue":
-        lines.append(
-            f"{done:,} pages are queued again: '{called('crawl', '--resume')}' fetches them."
-        )
+        hint = called("crawl", "--resume", *where)
+        lines.append(f"{done:,} pages are queued again: '{hint}' fetches them.")
         if warc:
             lines.append("Pages that still have their text stay: --mark-lost notes what they lost.")
     elif way == "mark-lost":
-        lines.append(f"{done:,} pages are marked as text-lost.")
+        lines.append(
+            f"{done:,} pages are marked as text-lost; {warc:,} no longer name WARC records."
+        )
     else:
         lines.append(
             "Choose: --requeue queues them again, --mark-lost notes that they are gone, --moved"

@@ -214,7 +214,8 @@ def _rules(facts: Facts) -> list[str]:
     if origin.detail:
         lines.append(f"last failure {origin.detail}")
     if origin.reason and origin.retry_ms > facts.now_ms:
-        lines.append(f"             its URLs fail at once until then: {origin.reason}")
+        until = utc(origin.retry_ms)
+        lines.append(f"             its URLs fail at once until {until}: {origin.reason}")
     return lines
 
 
