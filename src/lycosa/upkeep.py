@@ -13,8 +13,9 @@ from lycosa import mark
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
 from lycosa.called import called
+from lycosa.config import redact
 from lycosa.datadir import node_of
-from lycosa.frontier import LOST_KEY, Frontier, open_reader
+from lycosa.frontier import LOST_KEY, Frontier, is_server, open_reader
 from lycosa.log import get_logger
 from lycosa.verify import MOVED_KEY, Report, moved_segments, own_segments, suspicious, verified
 
@@ -73,19 +74,20 @@ def name_losses(frontier: Frontier, root: Path, store: str, owners: Collection[i
             verified(reader, root, owners, only=found) as verifier,
         ):
             pages = verifier.report.concerned
-            _name(verifier.report, pages)
+            server = ("--store", redact(store)) if is_server(store) else ()
+            _name(verifier.report, pages, called("verify", "--data-dir", root, *server))
     note_losses(frontier, root, pages)
     return pages
 
 
-def _name(report: Report, pages: int) -> None:
+def _name(report: Report, pages: int, hint: str) -> None:
     for verdict in report.bad:
         log.warning(
             f"what was kept is gone: {verdict.name} is {verdict.state or 'damaged'}",
             pages=verdict.pages,
         )
     log.warning(
-        f"{pages:,} pages have lost their text or WARC records: '{called('verify')}' names them,"
+        f"{pages:,} pages have lost their text or WARC records: '{hint}' names them,"
         " and --requeue fetches them again, --mark-lost notes the loss, --moved says that you keep"
         " segments elsewhere; the crawl goes on"
     )

@@ -97,9 +97,10 @@ def summary(
     if now.outcomes:
         lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
     if now.lost:
+        named = ("--data-dir", data_dir, *(("--store", store) if store else ()))
         lines.append(
             f"{now.lost:,} pages of earlier runs lost what was kept:"
-            f" '{called('verify')}' names them."
+            f" '{called('verify', *named)}' names them."
         )
     if store:
         lines.append(f"The text that this node fetched is in {data_dir}/text.")

@@ -381,7 +381,7 @@ class CommittedFile(io.RawIOBase):
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise StoreError(f"can't read {path}: {error.strerror}") from error
+            raise StoreError(f"Can't read {path}: {error.strerror}.") from error
         self._at = offset
         self._end = committed
         size = os.fstat(self._fd).st_size

@@ -150,9 +150,8 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
     if found.get("waits"):
         lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
     if found.get("lost"):
-        lines.append(
-            f"LOST     {found['lost']:,} pages lost what was kept: see '{called('verify')}'"
-        )
+        hint = called("verify", *where)
+        lines.append(f"LOST     {found['lost']:,} pages lost what was kept: see '{hint}'")
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     if found.get("loop", {}).get("cpu", {}).get("turns"):

@@ -156,7 +156,8 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
     after = sorted(before | names if moved else before - names)
     with _frontier(values) as frontier:
         frontier.put_settings({MOVED_KEY: orjson.dumps(after).decode()})
-    print(f"{len(after):,} segment{'' if len(after) == 1 else 's'} of this crawl lie elsewhere.")
+    lie = "segment of this crawl lies" if len(after) == 1 else "segments of this crawl lie"
+    print(f"{len(after):,} {lie} elsewhere.")
     return 0
 
 
