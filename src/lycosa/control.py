@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import struct
-import subprocess
 import sys
 import time
 
@@ -60,6 +59,8 @@ class Control:
     """The process, as whoever started it has it. Without it nothing is excused."""
 
     def __init__(self, fd: int) -> None:
+        import subprocess  # here: the process itself, and all engines but one, do without it
+
         words = [sys.executable, "-I", "-S", __file__, str(fd)]
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(fd,)

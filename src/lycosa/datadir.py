@@ -22,7 +22,6 @@ import os
 import shutil
 import time
 import uuid
-from filecmp import cmp
 from pathlib import Path
 
 from lycosa import ownfiles
@@ -205,6 +204,8 @@ def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
     ownfiles.make_directory(folder)
     old = [file for file in folder.iterdir() if file.name.isdigit() and len(file.name) == 4]
     if more:  # a service names its seeds at every start
+        from filecmp import cmp  # every process would load it, and this is rare
+
         sources = [each for each in sources if not any(cmp(each, file, False) for file in old)]
     drafts = []
     for number, source in enumerate(sources, start=len(old) if more else 0):

@@ -8,6 +8,7 @@ which took half a second for one page (S3). Which encoding a page is in is for `
 from __future__ import annotations
 
 import codecs
+from functools import cache
 
 # Every label of the standard under its name. `gb18030` also stands for the standard's GBK, whose
 # decoder is the same, and `iso-8859-8` for ISO-8859-8-I, which differs in the direction of lines.
@@ -93,6 +94,7 @@ _SEVERAL_BYTES = frozenset(
         "euc-kr",
     ]
 )
+_ONE_BYTE = frozenset(_LABELS) - _SEVERAL_BYTES
 
 
 def label(text: str) -> str:
@@ -107,9 +109,8 @@ def codec(name: str) -> str:
 
 def text_of(body: bytes, name: str) -> str:
     """The text of bytes in an encoding, with U+FFFD for what it does not define."""
-    table = _TABLES.get(name)
-    if table is not None:
-        return codecs.charmap_decode(body, "strict", table)[0]
+    if name in _ONE_BYTE:
+        return codecs.charmap_decode(body, "strict", _table(name))[0]
     if not name.startswith("utf-16"):
         return body.decode(codec(name), "replace")  # these put U+FFFD without a handler
     try:
@@ -118,14 +119,13 @@ def text_of(body: bytes, name: str) -> str:
         return _mended(body, big=name == "utf-16be").decode(codec(name), "replace")
 
 
+@cache  # made when a page needs it: all of them would cost every start a dozen milliseconds
 def _table(name: str) -> str:
     """The characters of the 256 bytes of an encoding with one byte for each."""
     if name == "x-user-defined":
         return "".join(chr(byte if byte < 0x80 else 0xF700 + byte) for byte in range(256))
     return bytes(range(256)).decode(codec(name), "replace")
 
-
-_TABLES = {name: _table(name) for name in _LABELS if name not in _SEVERAL_BYTES}
 
 # UTF-16 is mended with a byte for each unit: 'H' and 'L' begin and end a pair of surrogates.
 _CLASSES = bytes(

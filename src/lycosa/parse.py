@@ -164,11 +164,12 @@ class _Reader:
             return
         if rel and self.obey and "nofollow" in rel.lower().split():
             return
-        if len(self.links) >= self.max_links or len(href) > self.room:
+        room = self.room - len(href)
+        if room < 0 or len(self.links) >= self.max_links:
             self.found.links_dropped += 1
         else:
             self.links[href] = None
-            self.room -= len(href)
+            self.room = room
 
     def relation(self, attributes: Attributes) -> None:
         """<link>: other pages, but neither styles nor feeds."""

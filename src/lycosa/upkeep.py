@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lycosa import mark
 from lycosa.archive import ledger
@@ -17,7 +18,9 @@ from lycosa.config import redact
 from lycosa.datadir import node_of
 from lycosa.frontier import LOST_KEY, Frontier, is_server, open_reader
 from lycosa.log import get_logger
-from lycosa.verify import MOVED_KEY, Report, moved_segments, own_segments, suspicious, verified
+
+if TYPE_CHECKING:
+    from lycosa.verify import Report
 
 # Bytes of a ledger before its committed length that are read too: a line may be on disk with one
 # commit while what it tells of goes to the store with the next.
@@ -64,7 +67,14 @@ def name_losses(frontier: Frontier, root: Path, store: str, owners: Collection[i
     """Name and count what a directory lost since the last run, and go on: what is to be done about
     it is the user's choice. Costs a look at names and sizes as long as nothing is missing. Returns
     how many pages are concerned."""
-    lengths = own_segments(frontier.committed_segments(), owners)
+    committed = frontier.committed_segments()
+    if not committed:
+        note_losses(frontier, root, 0)
+        return 0
+    # Here: it reads every format of the archive, and a new crawl has nothing to be read.
+    from lycosa.verify import MOVED_KEY, moved_segments, own_segments, suspicious, verified
+
+    lengths = own_segments(committed, owners)
     moved = moved_segments({MOVED_KEY: frontier.setting(MOVED_KEY)})
     found = suspicious(root, lengths, moved)
     pages = 0
