@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.cli import COMMANDS
+from typed import PYTHON
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "lycosa"
@@ -71,7 +72,7 @@ def test_a_bare_name_stays_bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 WAYS = [
     ([str(ROOT / "scripts" / "lycosa")], str(ROOT / "scripts" / "lycosa")),
-    ([sys.executable, "-m", "lycosa"], f"{sys.executable} -m lycosa"),
+    ([sys.executable, "-m", "lycosa"], f"{PYTHON} -m lycosa"),
 ]
 
 

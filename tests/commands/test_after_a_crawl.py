@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.cli import main
+from typed import PYTHON
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "none too soon" in done.stdout
-    assert f"{sys.executable} -m lycosa status --data-dir {root}" in done.stdout
+    assert f"{PYTHON} -m lycosa status --data-dir {root}" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr  # no terminal, no drawing
     assert [str(each) for each in root.rglob("*") if each.stat().st_mode & 0o077] == []
     return root

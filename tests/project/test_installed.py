@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from typed import PYTHON
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -35,7 +37,7 @@ def test_the_demo_works_without_an_extra(tmp_path: Path) -> None:
     done = lycosa(environ, *words)
     assert done.returncode == 0, done.stderr
     assert "none too soon" in done.stdout
-    assert f"{sys.executable} -m pip install cryptography" in done.stderr
+    assert f"{PYTHON} -m pip install cryptography" in done.stderr
     assert "--https" not in done.stderr  # which the demo does not have
 
 
@@ -43,7 +45,7 @@ def test_every_option_that_a_message_names_is_one_of_the_command(tmp_path: Path)
     environ = without(tmp_path, "cryptography")
     done = lycosa(environ, "simweb", "serve", str(tmp_path / "log"))
     assert done.returncode == 2
-    assert f"{sys.executable} -m pip install cryptography" in done.stderr
+    assert f"{PYTHON} -m pip install cryptography" in done.stderr
     helped = lycosa(environ, "simweb", "serve", "--help").stdout
     for flag in re.findall(r"--[a-z][a-z-]+", done.stderr):
         assert flag in helped
@@ -59,7 +61,7 @@ def test_a_missing_driver_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
-    assert f"{sys.executable} -m pip install 'psycopg[binary]'" in done.stderr
+    assert f"{PYTHON} -m pip install 'psycopg[binary]'" in done.stderr
 
 
 def test_the_readme_tells_of_pip_wheels_and_extras() -> None:
