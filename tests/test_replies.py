@@ -139,7 +139,9 @@ def test_bodies_under_way_are_bounded_together(loop: Loop, server: HttpServer) -
     server.paths["/big"] = say_for_ever(HEAD + b"\r\n", b"x" * 65536)
     fetcher = loop.fetcher(FetchLimits(buffered=100_000))
     response = loop.get(fetcher, loop.request(server.port, "/big"))
-    assert verdict(response) == ("", Truncated.LENGTH, 200), "it is the one that holds too much"
+    # It is the one that holds too much: it ends at the limit, or a moment before by its share.
+    assert (response.failure, response.status) == ("", 200)
+    assert response.truncated in (Truncated.LENGTH, Truncated.TIME)
     response = loop.get(fetcher, loop.request(server.port, "/big", kind=Kind.ROBOTS))
     assert verdict(response) == (Failure.MEMORY, "", 0), "half a robots.txt is none"
     server.paths["/small"] = say(reply(b"x" * 30_000))
