@@ -23,7 +23,7 @@ from lycosa.dns import Answer, Resolver
 from lycosa.multis import Multis
 from lycosa.poller import Poller
 from lycosa.ports import BLOCKED
-from lycosa.records import Failure, Kind, Request, Response, Truncated
+from lycosa.records import Failure, Request, Response, Truncated
 from lycosa.sharing import FULL, SHORT, Sharing
 from lycosa.transfer import NEVER, FetchLimits, Outcome, Transfer
 from lycosa.trust import ANY
@@ -38,7 +38,6 @@ _LOOK = 0.5  # seconds between looks at who holds memory, while it is short
 # Seconds of a turn for answers of name servers, and for limits in time that are reached.
 _BUDGET = 0.004
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
-_NO_MEMORY: Outcome = (Failure.MEMORY, Truncated.NO)
 
 
 @dataclass(frozen=True)
@@ -196,10 +195,7 @@ class Fetcher:
         for key in self._sharing.to_cut([(k, each.inbox.size) for k, each in held.items()], now):
             self.pressed = now
             transfer = held[key]
-            # Half a robots.txt is none, and that is our fault, not the site's.
-            whole = transfer.request is not None and transfer.request.kind == Kind.ROBOTS
-            ended = _NO_MEMORY if whole else transfer.outcome(curl.Code.TIMED_OUT)
-            self._finish(transfer, ended)
+            self._finish(transfer, transfer.cut_for_memory())
 
     def cancel(self, request: Request) -> None:
         """Close the request's connection at once. It finishes as Failure.STOPPED."""

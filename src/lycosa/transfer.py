@@ -70,6 +70,7 @@ NEVER = math.inf
 
 Outcome = tuple[str, str]  # failure, truncated
 _OK: Outcome = (Failure.NONE, Truncated.NO)
+_NO_MEMORY: Outcome = (Failure.MEMORY, Truncated.NO)
 
 
 def final_head(raw: bytes) -> tuple[bytes, int]:
@@ -199,11 +200,10 @@ class Transfer:
         if self.stop is not None:
             return self.stop
         if self.inbox.refused:
-            # Whoever holds much keeps what has come; who holds little is not to blame. The rest of
-            # a robots.txt may forbid what its beginning does not.
+            # Whoever holds much keeps what has come; who holds little is not to blame.
             if self.inbox.size >= SMALL and not self._is_robots():
                 return Failure.NONE, Truncated.LENGTH
-            return Failure.MEMORY, Truncated.NO
+            return _NO_MEMORY
         if self.inbox.cut:
             return Failure.NONE, Truncated.LENGTH
         if self.head:
@@ -214,6 +214,11 @@ class Transfer:
                 timed_out = code == Code.TIMED_OUT
                 return Failure.NONE, Truncated.TIME if timed_out else Truncated.DISCONNECT
         return self._failure(code), Truncated.NO
+
+    def cut_for_memory(self) -> Outcome:
+        """It gives its memory back and ends with what has come. Half a robots.txt is none, for the
+        rest may forbid what its beginning does not; and that is our fault, not the site's."""
+        return _NO_MEMORY if self._is_robots() else self.outcome(Code.TIMED_OUT)
 
     def _failure(self, code: int) -> str:
         if code == 0:
