@@ -54,6 +54,7 @@ def test_without_words_there_is_help() -> None:
     ("words", "sentence"),
     [
         (["crwl"], "There is no command 'crwl'; did you mean crawl?"),
+        (["frob"], "There is no command 'frob' (see 'lycosa --help')."),
         (["crawl", "--dely", "5"], "'lycosa crawl' has no option --dely; did you mean --delay?"),
         (["crawl", "--warcs"], "'lycosa crawl' has no option --warcs; did you mean --warc?"),
         (["crawl", "--delay"], "expected one argument (see 'lycosa crawl --help')."),

@@ -260,7 +260,9 @@ def parse(argv: list[str]) -> tuple[Command, Values, list[str]]:
         raise SystemExit(2)
     names = [command.name for command in COMMANDS]
     if not argv[0].startswith("-") and argv[0] not in names:
-        raise UserError(f"There is no command '{argv[0]}'{closest(argv[0], names)}")
+        near = closest(argv[0], names)
+        advice = near if near != "." else f" (see '{called('--help')}')."
+        raise UserError(f"There is no command '{argv[0]}'{advice}")
     found, extra = parser.parse_known_args(argv)
     flags = vars(found)
     name = flags.pop("command", None)
