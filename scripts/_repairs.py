@@ -7,6 +7,9 @@ imported and its compiled modules are built; today's tests and benchmarks are co
 that can't even be imported there counts as failing, and is marked so, because its reason may not be
 the fault.
 
+One case that fails is enough there, so the other cases of a listed test are then left out; a test
+that has quick and slow cases is judged by the quick ones.
+
 pytest loads this module too, as a plugin: it then keeps the listed tests only and writes what
 became of them, one JSON object a line."""
 
@@ -25,12 +28,16 @@ import venv
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 BASE = "4d546298a8c872f2fec97b31ebdded97d1e0b523"
 ITEMS = [*map(str, range(1, 25)), *(f"U{number}" for number in range(1, 7))]
 COPIED = ("tests", "bench")
+LONGEST_BEFORE = 60  # seconds; the slowest listed test takes 40: one that hangs has failed
 SECTION = re.compile(r"^\[tool\.pytest\.ini_options\]\n(?:(?!\[).*\n?)*", re.M)
 
 
@@ -150,7 +157,9 @@ def compile_modules(tree: Path) -> None:
 # --- one run ---
 
 
-def run(python: Path, tree: Path, lines: list[Line], processes: str) -> dict[str, Found]:
+def run(
+    python: Path, tree: Path, lines: list[Line], processes: str, *more: str
+) -> dict[str, Found]:
     with tempfile.TemporaryDirectory(prefix="lycosa-repairs-") as folder:
         wanted = Path(folder) / "wanted"
         wanted.write_text("\n".join(sorted({line.test for line in lines})), "utf-8")
@@ -165,12 +174,13 @@ def run(python: Path, tree: Path, lines: list[Line], processes: str) -> dict[str
         }
         environment["PYTHONPATH"] = str(Path(__file__).parent)
         environment["TESTS_REPAIRS"] = folder
+        environment["TESTS_REPAIRS_ONE_FAILURE"] = "1" if more else ""
         files = sorted({line.test.split("::")[0] for line in lines})
         files = [file for file in files if (tree / file).exists()]
-        words = ["-p", "_repairs", "-m", "", "--continue-on-collection-errors", "-n", processes]
+        words = ["-p", "_repairs", "-m", "", "--continue-on-collection-errors", *more]
         with (Path(folder) / "output").open("w") as output:
             subprocess.run(
-                [python, "-m", "pytest", *words, "--dist", "loadfile", "--tb", "short", *files],
+                [python, "-m", "pytest", *words, "-n", processes, "--dist", "loadfile", *files],
                 cwd=tree,
                 env=environment,
                 stdout=output,
@@ -216,8 +226,35 @@ def _folder() -> Path:
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    wanted = (_folder() / "wanted").read_text("utf-8").splitlines()
-    items[:] = [item for item in items if any(belongs(item.nodeid, test) for test in wanted)]
+    listed = (item for item in items if _listed(item.nodeid))
+    slow = {item: item.get_closest_marker("slow") is not None for item in listed}
+    quick = {_listed(item.nodeid) for item, is_slow in slow.items() if not is_slow}
+    items[:] = [
+        item for item, is_slow in slow.items() if not is_slow or _listed(item.nodeid) not in quick
+    ]
+
+
+@cache
+def _wanted() -> list[str]:
+    return (_folder() / "wanted").read_text("utf-8").splitlines()
+
+
+def _listed(node: str) -> str | None:
+    """The name in the list that a case stands under."""
+    return next((test for test in _wanted() if belongs(node, test)), None)
+
+
+_failed: set[str | None] = set()  # listed tests of which this process saw a case fail
+
+
+def pytest_runtest_setup(item: Any) -> None:
+    if os.environ["TESTS_REPAIRS_ONE_FAILURE"] and _listed(item.nodeid) in _failed:
+        pytest.skip("another case has shown enough")
+
+
+def pytest_runtest_makereport(item: Any, call: Any) -> None:
+    if call.excinfo and not call.excinfo.errisinstance(pytest.skip.Exception):
+        _failed.add(_listed(item.nodeid))
 
 
 def _write(**entry: str) -> None:
@@ -270,7 +307,8 @@ def main() -> int:
     if not lines:
         sys.exit("No such clause in the list.")
     with tree_before(root, options.base) as tree:
-        before = run(tree / ".venv/bin/python", tree, lines, options.processes)
+        short = ("--timeout", str(LONGEST_BEFORE))
+        before = run(tree / ".venv/bin/python", tree, lines, options.processes, *short)
     now = run(Path(sys.executable), root, lines, options.processes)
     for line in lines:
         print(row(line, before[line.test], now[line.test]))
