@@ -7,12 +7,15 @@ import random
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from lycosa.address_table import SharedTable
+from lycosa.address_table import SharedTable, memory
 from lycosa.address_turns import NOWHERE, AddressTurns, OwnTable, Table
+
+
+def made(shared: bool, free_from: float = 0.0) -> Table:
+    return SharedTable(memory(free_from)) if shared else OwnTable(free_from)
 
 
 class Shy:
@@ -27,14 +30,15 @@ class Shy:
     def put(self, address: str, next_turn: float, busy_until: float) -> None:
         self._table.put(address, next_turn, busy_until)
 
+    def prune(self, now: float) -> None:
+        self._table.prune(now)
+
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_visits_never_overlap_and_everybody_gets_a_turn(
-    tmp_path: Path, seed: int, shared: bool
-) -> None:
+def test_visits_never_overlap_and_everybody_gets_a_turn(seed: int, shared: bool) -> None:
     dice = random.Random(seed)
-    table: Table = SharedTable(tmp_path) if shared else OwnTable()
+    table = made(shared)
     pause, count = dice.choice((0.01, 0.1, 1.0)), 200
     engines = [AddressTurns(pause, 90.0, Shy(table, dice)) for _ in range(dice.choice((1, 2, 5)))]
     events = [(1000 + dice.random(), n, "ask", NOWHERE) for n in range(count)]
@@ -86,22 +90,22 @@ def test_an_engine_that_died_holds_an_address_no_longer_than_a_visit() -> None:
     assert last == 1090.0
 
 
-def test_a_table_from_before_the_machine_started_is_begun_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    SharedTable(tmp_path).put("192.0.2.1", 5000.0, 6000.0)
-    assert SharedTable(tmp_path).take("192.0.2.1") == (5000.0, 6000.0)
-    monkeypatch.setattr("lycosa.address_table.clock_name", lambda: "another start")
-    assert SharedTable(tmp_path).take("192.0.2.1") == (0.0, 0.0)
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_was_visited_before_is_not_known_so_everybody_waits(shared: bool) -> None:
+    """After a restart, or the death of an engine whose table died with it."""
+    turns = AddressTurns(5.0, 90.0, made(shared, free_from=1005.0))
+    when, place = turns.ask("192.0.2.1", NOWHERE, 1000.0)
+    assert when == 1005.0
+    assert turns.ask("192.0.2.1", place, when)[0] == 0.0
+    assert turns.ask("192.0.2.2", NOWHERE, 1005.0)[0] == 0.0
 
 
 ENGINE = """
 import random, sys, time
-from pathlib import Path
 from lycosa.clock import engine_now
 from lycosa.address_table import SharedTable
 from lycosa.address_turns import AddressTurns
-turns = AddressTurns(0.01, 90.0, SharedTable(Path(sys.argv[1])))
+turns = AddressTurns(0.01, 90.0, SharedTable(int(sys.argv[1])))
 for _ in range(15):
     again, place = turns.ask("192.0.2.1", 0, engine_now())
     while again:
@@ -116,9 +120,13 @@ for _ in range(15):
 """
 
 
-def test_processes_share_a_table(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", ENGINE, str(tmp_path)]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+def test_processes_share_a_table() -> None:
+    fd = memory(0.0)
+    command = [sys.executable, "-c", ENGINE, str(fd)]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, pass_fds=(fd,))
+        for _ in range(4)
+    ]
     lines = [line for each in running for line in each.communicate(timeout=60)[0].splitlines()]
     visits = sorted(tuple(map(float, line.split())) for line in lines)
     assert len(visits) == 60

@@ -828,7 +828,8 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     plain = world.reply
 
     def reply(request: Request) -> Response:
-        diary.note_starts(core)
+        if diary.note_starts(core):
+            ledger.write()
         if request.url == "https://a.test/1":
             raise KeyboardInterrupt  # killed
         return plain(request)

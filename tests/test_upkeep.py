@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,40 +78,55 @@ def test_what_a_fenced_engine_wrote_is_cut_off(store: SqliteFrontier, tmp_path: 
     assert file.read_bytes() == b"committed"
 
 
-def test_a_page_that_killed_two_engines_is_poison(store: SqliteFrontier, tmp_path: Path) -> None:
+@pytest.fixture
+def marks() -> Iterator[mark.Mark]:
+    fd = mark.memory(2)
+    yield mark.Mark(fd, 1)
+    os.close(fd)
+
+
+def test_a_page_that_killed_two_engines_is_poison(store: SqliteFrontier, marks: mark.Mark) -> None:
     seed(store, "https://a.test/")
     owner = store.register("t", 1)
     (lease,) = store.lease(owner, 1)
     url = lease.urls[0]
-    assert not upkeep.suspect_page(store, tmp_path, 0)
+    assert not upkeep.suspect_page(store, marks)
     for _ in range(2):
-        mark.Mark(tmp_path, 0).set(lease.domain_id, url.order, url.fp)
-        assert upkeep.suspect_page(store, tmp_path, 0)
+        marks.set(lease.domain_id, url.order, url.fp)
+        assert upkeep.suspect_page(store, marks)
     (again,) = store.refill([lease.domain_id])[lease.domain_id]
     assert again.flags // Flag.KILL == 2
 
 
 def test_an_engine_that_dies_before_its_first_page_is_not_blamed_on_the_last_one(
-    store: SqliteFrontier, tmp_path: Path
+    store: SqliteFrontier, marks: mark.Mark
 ) -> None:
     seed(store, "https://a.test/")
     (lease,) = store.lease(store.register("t", 1), 1)
     url = lease.urls[0]
-    mark.Mark(tmp_path, 0).set(lease.domain_id, url.order, url.fp)
-    assert upkeep.suspect_page(store, tmp_path, 0)
-    assert not upkeep.suspect_page(store, tmp_path, 0)  # its successor made no mark
-    mark.Mark(tmp_path, 0).set(lease.domain_id, url.order, url.fp)
-    mark.clear(tmp_path, 0)  # another run begins
-    assert not upkeep.suspect_page(store, tmp_path, 0)
+    marks.set(lease.domain_id, url.order, url.fp)
+    assert upkeep.suspect_page(store, marks)
+    assert not upkeep.suspect_page(store, marks)  # its successor made no mark
+    marks.set(lease.domain_id, url.order, url.fp)
+    marks.clear()  # another run begins
+    assert not upkeep.suspect_page(store, marks)
     (again,) = store.refill([lease.domain_id])[lease.domain_id]
     assert again.flags // Flag.KILL == 1
 
 
-def test_a_death_without_a_page_is_nobodys_fault(store: SqliteFrontier, tmp_path: Path) -> None:
-    made = mark.Mark(tmp_path, 0)
-    made.set(5, 6, 7)
-    assert not upkeep.suspect_page(store, tmp_path, 0)  # no such URL is queued
-    made.set(0, 0, 0)
-    assert not upkeep.suspect_page(store, tmp_path, 0)
-    (tmp_path / "engine-0.page").write_bytes(b"")
-    assert not upkeep.suspect_page(store, tmp_path, 0)
+def test_a_death_without_a_page_is_nobodys_fault(store: SqliteFrontier, marks: mark.Mark) -> None:
+    marks.set(5, 6, 7)
+    assert not upkeep.suspect_page(store, marks)  # no such URL is queued
+    marks.set(0, 0, 0)
+    assert not upkeep.suspect_page(store, marks)
+
+
+def test_engines_have_marks_of_their_own() -> None:
+    fd = mark.memory(2)
+    first, second = mark.Mark(fd, 0), mark.Mark(fd, 1)
+    first.set(1, 2, 3)
+    assert (first.read(), second.read()) == ((1, 2, 3), None)
+    second.set(4, 5, 6)
+    first.clear()
+    assert (first.read(), mark.Mark(fd, 1).read()) == (None, (4, 5, 6))
+    os.close(fd)

@@ -1,8 +1,9 @@
-"""The table of addresses that all engines of a node share: a file mapped into each of them.
+"""The table of addresses that all engines of a node share: memory mapped into each of them.
 
-Owns the file and its lock, which is never waited for: an engine that is stopped while it holds it
-must not hold up the others. Times are the machine's own since it was started: a file from before is
-begun anew. Two addresses may share a slot; the only harm is a pause that was not needed.
+Owns the memory, which is the supervisor's and outlives engines, and its lock, which is never
+waited for: an engine that is stopped while it holds it must not hold up the others. Two addresses
+may share a slot; the only harm is a pause that was not needed. It is no file: a write to a mapped
+page of one may wait for the disk, and the loop must not.
 """
 
 from __future__ import annotations
@@ -11,36 +12,29 @@ import fcntl
 import mmap
 import os
 import struct
-from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa.archive.segments import disk_errors
-from lycosa.clock import clock_name
-from lycosa.datadir import ADDRESSES
-from lycosa.ownfiles import open_own
-
 _SLOTS = 1 << 17
-_HEAD = 64  # bytes: the name of the clock
 _PAIR = struct.Struct("dd")
 
 
+def memory(free_from: float) -> int:
+    """A descriptor of memory for a table, to be handed on to engines: no address is visited before
+    that moment of the engine's clock."""
+    fd = os.memfd_create("lycosa-addresses", os.MFD_CLOEXEC)
+    os.ftruncate(fd, _SLOTS * _PAIR.size)
+    if free_from:
+        os.pwrite(fd, _PAIR.pack(free_from, free_from) * _SLOTS, 0)
+    return fd
+
+
 class SharedTable:
-    """See `address_turns.Table`. `take` locks the file, `put` lets it go."""
+    """See `address_turns.Table`. `take` locks the table, `put` lets it go."""
 
-    def __init__(self, root: Path) -> None:
-        size = _HEAD + _SLOTS * _PAIR.size
-        with disk_errors(root / ADDRESSES):
-            self._fd = open_own(root / ADDRESSES, os.O_RDWR | os.O_CREAT)
-            fcntl.lockf(self._fd, fcntl.LOCK_EX)  # only here: nobody is being served yet
-            os.posix_fallocate(self._fd, 0, size)  # or a full disk would kill who writes to the map
-            self._map = mmap.mmap(self._fd, size)
-        self._begin(clock_name().encode()[:_HEAD].ljust(_HEAD, b"\0"))
-        fcntl.lockf(self._fd, fcntl.LOCK_UN)
-
-    def _begin(self, clock: bytes) -> None:
-        if self._map[:_HEAD] != clock:
-            self._map[:] = clock + bytes(_SLOTS * _PAIR.size)
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._map = mmap.mmap(fd, _SLOTS * _PAIR.size)
 
     def take(self, address: str) -> tuple[float, float] | None:
         try:
@@ -54,6 +48,9 @@ class SharedTable:
         _PAIR.pack_into(self._map, _place(address), next_turn, busy_until)
         fcntl.lockf(self._fd, fcntl.LOCK_UN)
 
+    def prune(self, now: float) -> None:
+        """It has its size for ever."""
+
 
 def _place(address: str) -> int:
-    return _HEAD + xxh3_64_intdigest(address.encode()) % _SLOTS * _PAIR.size
+    return xxh3_64_intdigest(address.encode()) % _SLOTS * _PAIR.size

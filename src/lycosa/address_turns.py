@@ -27,15 +27,19 @@ class Table(Protocol):
 
     def put(self, address: str, next_turn: float, busy_until: float) -> None: ...
 
+    def prune(self, now: float) -> None:
+        """Forget addresses that are free, if there are many."""
+
 
 class OwnTable:
-    """The table of one engine."""
+    """The table of one engine. No address is visited before `free_from`."""
 
-    def __init__(self) -> None:
+    def __init__(self, free_from: float = 0.0) -> None:
         self._known: dict[str, tuple[float, float]] = {}
+        self._unknown = (free_from, free_from)
 
     def take(self, address: str) -> tuple[float, float] | None:
-        return self._known.get(address, (0.0, 0.0))
+        return self._known.get(address, self._unknown)
 
     def put(self, address: str, next_turn: float, busy_until: float) -> None:
         self._known[address] = (next_turn, busy_until)

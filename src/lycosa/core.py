@@ -87,9 +87,8 @@ class Core:
         self._bytes = 0  # in the batch
         self._answers = RecentAnswers()
         self._slots = Slots(rules.visit.timeout, rules.ip_delay)
-        self._own_table = OwnTable()
-        table = addresses or self._own_table
-        self._turns = AddressTurns(rules.ip_delay, rules.visit.timeout, table)
+        self._table = addresses or OwnTable()
+        self._turns = AddressTurns(rules.ip_delay, rules.visit.timeout, self._table)
         self._left: list[tuple[str, float]] = []  # addresses whose visits ended, to be told
         self._address_of = address_of
         self._exempt = exempt
@@ -457,7 +456,7 @@ class Core:
         slots = {each: (until - self.to_ms) / 1000 for each, until in reply.slots.items()}
         self._slots.granted(slots, self.scheduler.held.__contains__, now)
         self._allowance = self._share()
-        self._prune(now)
+        self._table.prune(now)
 
     def _share(self) -> float:
         """How many more visits this engine may start under the page limit, until it asks again."""
@@ -466,9 +465,6 @@ class Core:
         left = self.rules.max_pages - self.total_pages
         share = -(-left // self._engines)  # rounded up, or the last pages never come
         return share - self.scheduler.visiting - sum(1 for p in self.batch.pages if p.status)
-
-    def _prune(self, now: float) -> None:
-        self._own_table.prune(now)
 
     def ms(self, now: float) -> int:
         """The store's time."""

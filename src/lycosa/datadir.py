@@ -6,9 +6,7 @@
     text/ warc/ visits/   what is kept (see `archive`)
     node             with a store on a server: which node of which crawl this is
     moved            after 'lycosa migrate': to which server the crawl went
-    addresses.slots  the table of addresses that the engines share (see `address_table`)
     damaged.jsonl    bytes that 'lycosa verify' overwrote in damaged segments
-    engine-N.page    which page engine N is parsing now
     trust/           with --tls-verify: CA certificates, copied from the system at each start
 
 The lock is inherited by the engines: while one of them lives, nobody else may open the crawl, so
@@ -33,8 +31,7 @@ LOCK = "lycosa.lock"
 SEEDS = "seeds"
 NODE = "node"
 TRUST = "trust"
-ADDRESSES = "addresses.slots"
-KINDS = ("text", "warc", "visits", SEEDS, TRUST, ADDRESSES, *(DATABASE + end for end in HELPERS))
+KINDS = ("text", "warc", "visits", SEEDS, TRUST, *(DATABASE + end for end in HELPERS))
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 

@@ -1,12 +1,21 @@
 """What an engine tells its ledger of visits, and when: starts and longer delays before a request
 goes out, ends when they are known, and which clock it goes by. Decides nothing.
+
+The loop must not wait for the disk, and a write to a file may do so for a quarter of a second while
+the store thread syncs others. So a thread writes the lines, and hands back the requests that had to
+wait for them.
 """
 
 from __future__ import annotations
 
+import queue
+import threading
+from collections.abc import Callable
+
 from lycosa.archive.ledger import Ledger
 from lycosa.clock import clock_name
 from lycosa.core import Core
+from lycosa.records import Request
 from lycosa.scheduler import Held
 
 
@@ -21,19 +30,20 @@ class Diary:
         """The store's clock is seen differently from now on."""
         self._ledger.clock(clock_name(), to_ms, doubt_ms)
 
-    def note_starts(self, core: Core) -> None:
-        """Starts and longer delays, on file when this returns: then requests may be sent."""
-        if core.started:
-            self._ledger.started(core.started)
-            core.started.clear()
-        if core.learnt:  # behind the starts: a visit may know of it when it begins
-            for held in core.learnt:
-                self._note_delay(held, held.delay)
-            self._ledger.started(())
-            core.learnt.clear()
+    def note_starts(self, core: Core) -> bool:
+        """Starts and longer delays; whether there were any: then they have to be on file before
+        requests may be sent."""
+        told = bool(core.started or core.learnt)
+        self._ledger.note_started(core.started)
+        core.started.clear()
+        for held in core.learnt:  # behind the starts: a visit may know of it when it begins
+            self._note_delay(held, held.delay)
+        core.learnt.clear()
+        return told
 
-    def note_ends(self, core: Core) -> None:
-        """Visits that are over."""
+    def note_ends(self, core: Core) -> bool:
+        """Visits that are over; whether one of them taught us a longer delay: then it should be on
+        file soon, or a kill may forget it."""
         learnt = False
         for result in core.ended:
             held = result.held
@@ -42,8 +52,7 @@ class Diary:
             outcome = (result.requests, result.address, result.outcome)
             self._ledger.ended(held.name, start, end, *outcome)
         core.ended.clear()
-        if learnt:
-            self._ledger.started(())  # now: a kill must not forget it
+        return learnt
 
     def _note_delay(self, held: Held, wait: float) -> bool:
         """How long a domain will be left alone, if it is not the usual delay."""
@@ -53,3 +62,40 @@ class Diary:
         held.noted_ms = own_ms
         self._ledger.learned(held.name, own_ms)
         return True
+
+
+class DiaryThread:
+    """Writes a ledger beside the loop."""
+
+    def __init__(self, ledger: Ledger, wake: Callable[[], None]) -> None:
+        self._ledger = ledger
+        self._wake = wake
+        self._jobs: queue.SimpleQueue[list[Request]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[list[Request] | Exception] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="ledger", daemon=True).start()
+
+    def write_before(self, requests: list[Request]) -> None:
+        """Put everything noted so far on file, and only then hand these requests back."""
+        self._jobs.put(requests)
+
+    def written(self) -> list[Request]:
+        """Requests that may be sent now. Raises what made a write fail."""
+        free: list[Request] = []
+        while not self._done.empty():
+            done = self._done.get_nowait()
+            if isinstance(done, Exception):
+                raise done
+            free += done
+        return free
+
+    def _run(self) -> None:
+        while True:
+            requests = self._jobs.get()
+            while not self._jobs.empty():  # all that came meanwhile, with one write
+                requests = requests + self._jobs.get()
+            try:
+                self._ledger.write()
+                self._done.put(requests)
+            except Exception as error:  # crosses to the loop's thread
+                self._done.put(error)
+            self._wake()

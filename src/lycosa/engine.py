@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import time
-from contextlib import suppress
+from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import orjson
 
 from lycosa import __version__
 from lycosa.address_table import SharedTable
+from lycosa.address_turns import OwnTable, Table
 from lycosa.addresses import CDN_RANGES, SharedAddresses
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
@@ -35,7 +36,7 @@ from lycosa.control import lateness
 from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
 from lycosa.datadir import TRUST
 from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
-from lycosa.diary import Diary
+from lycosa.diary import Diary, DiaryThread
 from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import (
     EXIT_ORPHAN,
@@ -167,6 +168,8 @@ class Engine:
         self.ids = record_ids()
         self.ledger = Ledger(self.root, self.owner, SEGMENT_BYTES)
         self.diary = Diary(self.ledger, self.crawl.delay)
+        self.diary_thread = DiaryThread(self.ledger, self.poller.wake)
+        self._to_send: deque[Request] = deque()  # what had to be in the ledger is there
         self.diary.note_clock(self.to_ms, LONG_MS if self.frontier.server_clock else 0)
         text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
         warc = None
@@ -214,10 +217,15 @@ class Engine:
             self.to_ms,
             address_of=self._address_of,
             exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
-            addresses=SharedTable(self.root) if node["engines"] > 1 else None,
-            parsing=Mark(self.root, node["engine"]).set,
+            addresses=self._table_of_addresses(),
+            parsing=Mark(node["marks"], node["engine"]).set,
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
+
+    def _table_of_addresses(self) -> Table:
+        if self.settings["engines"] > 1:
+            return SharedTable(self.settings["addresses"])
+        return OwnTable(self.settings["addresses_from"])
 
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)
@@ -257,7 +265,9 @@ class Engine:
         self.resolver.turn()
         self.fetcher.turn(engine_now())
         self._responses(engine_now() + RESPONSE_BUDGET)
-        self.diary.note_ends(self.core)
+        if self.diary.note_ends(self.core):
+            self.diary_thread.write_before([])
+        self._send_written(engine_now() + START_BUDGET)
         self._start(engine_now() + START_BUDGET)
         self._look_up()
         self._exchange(engine_now())
@@ -277,12 +287,15 @@ class Engine:
         self._lapsed()
 
     def _start(self, end: float) -> None:
-        """Begin visits, unless responses wait to be worked through or there is no room for more."""
-        while len(self.fetcher.finished) < BACKLOG and not self.fetcher.full:
-            requests = self.core.start(engine_now())
-            self._send(requests)
-            if not requests or engine_now() > end:
+        """Begin visits, unless responses wait to be worked through, there is no room for more, or
+        those that began before have not been sent yet."""
+        requests: list[Request] = []
+        while len(self.fetcher.finished) < BACKLOG and not self.fetcher.full and not self._to_send:
+            more = self.core.start(engine_now())
+            requests += more
+            if not more or engine_now() > end:
                 break
+        self._send(requests)
 
     def _lapsed(self) -> bool:
         """Whether the lease ran out; then nothing of ours is on the wire any more."""
@@ -295,7 +308,7 @@ class Engine:
 
     def _timeout(self, now: float) -> float:
         """How long nothing can happen by itself."""
-        if self.fetcher.finished:
+        if self.fetcher.finished or self._to_send:
             return 0.0
         scheduler = self.core.scheduler
         scheduler.ripen(now)  # or what is due, and can't be started, would make us poll and poll
@@ -335,13 +348,26 @@ class Engine:
 
     def _send(self, requests: list[Request]) -> None:
         """Starts and longer delays go to the ledger before any request goes to the network."""
-        self.diary.note_starts(self.core)
-        for request in requests:
-            if self._lapsed():
-                unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
-                self.fetcher.finished.append(unsent)
-            else:
-                self.fetcher.start(request)
+        if self.diary.note_starts(self.core):
+            self.diary_thread.write_before(requests)
+        else:
+            for request in requests:
+                self._send_now(request)
+
+    def _send_written(self, end: float) -> None:
+        """Requests that had to wait for the ledger."""
+        self._to_send += self.diary_thread.written()
+        while self._to_send:
+            self._send_now(self._to_send.popleft())
+            if engine_now() > end:
+                break
+
+    def _send_now(self, request: Request) -> None:
+        if self._lapsed():
+            unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
+            self.fetcher.finished.append(unsent)
+        else:
+            self.fetcher.start(request)
 
     def _shortage(self, failure: str) -> None:
         """Not the host's fault. Out of open files: fewer fetches at once."""
@@ -390,8 +416,6 @@ class Engine:
         self.core.absorb(reply, now)
         self._patience.over()
         if self._closing:
-            with suppress(StoreGone):  # it holds nothing: its lease may run out
-                self.frontier.retire(self.owner)
             self.exit_code = 0
 
     def _store_failed(self, error: BaseException, now: float) -> None:
@@ -422,8 +446,8 @@ class Engine:
             self.fetcher.cancel_all()
         idle = self.core.scheduler.visiting == 0
         if idle or self.core.due(now):
-            self._closing = idle
-            self._submit(self.core.exchange(now), idle, now)
+            self._closing = idle and not self.core.scheduler.many_leaving
+            self._submit(self.core.exchange(now), self._closing, now)
 
     def _end(self, code: int, why: str) -> None:
         log.error(why, engine=self.owner)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -100,6 +101,9 @@ class Exchanger:
             self._hear(reply)
             self._supply(exchange, reply)
             _let_go(exchange.batch)
+            if closing:
+                with suppress(StoreGone):  # it holds nothing: its lease may run out
+                    self.frontier.retire(self.owner)
         except Exception as error:  # crosses to the loop's thread
             reply.error = error
         return reply

@@ -10,6 +10,7 @@ import resource
 # Objects that are looked through at once: some milliseconds. The interpreter's own rules would let
 # hundreds of thousands come together, and a look at them holds every thread for half a second.
 YOUNG = 5_000
+BURST = 4 * YOUNG  # so many come from the store thread, with leases: there are no cycles in them
 _M_ARENA_MAX = -8  # of mallopt(3)
 
 
@@ -35,8 +36,10 @@ class Collector:
 
     def turn(self) -> None:
         """Once in every turn of the loop."""
-        if gc.get_count()[0] > YOUNG:
-            gc.collect(0)
+        young = gc.get_count()[0]
+        if young > YOUNG:
+            if young < BURST:
+                gc.collect(0)
             gc.freeze()
 
 

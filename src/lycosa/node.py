@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from lycosa import control, datadir, mark, opening, trust, upkeep
+from lycosa import address_table, control, datadir, mark, opening, trust, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
@@ -134,6 +134,11 @@ class Supervisor:
         self._logged = self._checked = engine_now()
         self.per_engine = opening.fitting_workers(node)
         self.control = control.memory()
+        self.marks = mark.memory(node.engines)
+        # Where earlier runs went last is not known: no address is visited before the pause that
+        # may be due there.
+        self._addresses_from = engine_now() + crawl.ip_delay if frontier.everyone(name) else 0.0
+        self.addresses = address_table.memory(self._addresses_from)
 
     def _connect(self) -> Frontier:
         return open_frontier(
@@ -157,7 +162,8 @@ class Supervisor:
                 self._turn(read)
         finally:
             self._kill_all()
-            os.close(self.control)
+            for memory in (self.control, self.marks, self.addresses):
+                os.close(memory)
             self.loader.stop()
             signal.set_wakeup_fd(-1)
             for number, handler in previous.items():
@@ -288,12 +294,12 @@ class Supervisor:
     # -- engines ------------------------------------------------------------------------------
 
     def _spawn(self, index: int) -> None:
-        mark.clear(self.node.data_dir, index)
+        mark.Mark(self.marks, index).clear()
         process = subprocess.Popen(
             [sys.executable, "-m", "lycosa.engine"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            pass_fds=(self.lock, self.control),
+            pass_fds=(self.lock, self.control, self.marks, self.addresses),
         )
         now = engine_now()
         worker = Worker(index, process, now, now)
@@ -313,6 +319,9 @@ class Supervisor:
             "workers": self.per_engine,
             "max_pages": self.limits.max_pages,
             "control": self.control,
+            "marks": self.marks,
+            "addresses": self.addresses,
+            "addresses_from": self._addresses_from,
             **machine_settings(self.node),
         }
 
@@ -368,6 +377,7 @@ class Supervisor:
         )
         quick = now - worker.started < QUICK_DEATH and not poisoned
         self.quick_deaths = self.quick_deaths + 1 if quick else 0
+        self._addresses_from = now + self.crawl.ip_delay  # of a table that died with its engine
         if self.quick_deaths >= QUICK_DEATHS:
             self._fail("Engines die as soon as they start: see the messages above.")
         else:
@@ -377,7 +387,8 @@ class Supervisor:
         """Note the page that an engine died of, if it did; take back what it held, also under a
         number that it never had time to tell."""
         root = self.node.data_dir
-        poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, root, worker.index)
+        died_of = mark.Mark(self.marks, worker.index)
+        poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, died_of)
         alive = {each.owner for each in self.workers.values()}
         if all(alive):
             self.unrescued |= set(self.frontier.living(self.name)) - alive

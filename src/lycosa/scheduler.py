@@ -27,6 +27,7 @@ AHEAD = 2  # domains asked for, as a multiple of what the rate needs: answers ma
 # share what there is. And at most: what is fetched meanwhile waits for the store in memory.
 LEASE_STEP = 1000
 LEASE_MOST = 2000
+LEAVE_MOST = 5000  # domains given back at once, 6 us each: an engine that stops holds 100,000
 HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
 
 
@@ -218,10 +219,16 @@ class Scheduler:
         return list(self._dry)
 
     def leaving(self, to_ms: float) -> list[Release]:
-        """The domains to give back with the next commit. `to_ms`: store clock - engine clock."""
-        released = [self._release(held, to_ms) for held in self._leaving]
-        self._leaving = []
+        """The domains to give back with the next commit, the others with those after it. `to_ms`:
+        store clock - engine clock."""
+        released = [self._release(held, to_ms) for held in self._leaving[:LEAVE_MOST]]
+        del self._leaving[:LEAVE_MOST]
         return released
+
+    @property
+    def many_leaving(self) -> bool:
+        """Whether one commit is not enough for all that leave."""
+        return len(self._leaving) > LEAVE_MOST
 
     def _release(self, held: Held, to_ms: float) -> Release:
         del self.held[held.id]

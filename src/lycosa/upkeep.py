@@ -10,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa import mark
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
 from lycosa.called import called
@@ -18,6 +17,7 @@ from lycosa.config import redact
 from lycosa.datadir import node_of
 from lycosa.frontier import LOST_KEY, Frontier, is_server, open_reader
 from lycosa.log import get_logger
+from lycosa.mark import Mark
 
 if TYPE_CHECKING:
     from lycosa.verify import Report
@@ -110,11 +110,11 @@ def note_losses(frontier: Frontier, root: Path, pages: int) -> None:
         frontier.put_settings({key: pages})
 
 
-def suspect_page(frontier: Frontier, root: Path, engine: int) -> bool:
+def suspect_page(frontier: Frontier, mark: Mark) -> bool:
     """Note the page that an engine was parsing when it died; returns whether there was one."""
-    found = mark.read(root, engine)
+    found = mark.read()
     suspected = found is not None and frontier.suspect(*found)
-    mark.clear(root, engine)  # or the next engine would be thought to have died of it, too
+    mark.clear()  # or the next engine would be thought to have died of it, too
     return suspected
 
 

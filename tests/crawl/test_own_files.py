@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness import EMAIL, Crawl, lycosa
 
-from lycosa import address_table, datadir, mark, trust
+from lycosa import datadir, trust
 from lycosa.archive import ledger
 from lycosa.archive.segments import SegmentWriter, cut_back, segment_id, segment_name
 from lycosa.errors import LycosaError
@@ -76,8 +76,6 @@ def _write(root: Path, kind: str) -> None:
 # What is planted -> what lycosa does there.
 WRITERS: dict[str, Callable[[Path], object]] = {
     "lycosa.lock": datadir.lock,
-    "addresses.slots": address_table.SharedTable,
-    "engine-0.page": lambda root: mark.Mark(root, 0).set(1, 2, 3),
     "node.new": lambda root: datadir.join(root, "crawl"),
     "node": lambda root: datadir.join(root, "crawl"),
     "seeds-0000.new": _seeds,
@@ -123,9 +121,7 @@ def test_sqlite_writes_behind_no_link(tmp_path: Path, end: str) -> None:
     assert victim.read_bytes() == SECRET
 
 
-@pytest.mark.parametrize(
-    "name", ["lycosa.lock", "crawl.sqlite-wal", "text", "trust", "seeds", "addresses.slots"]
-)
+@pytest.mark.parametrize("name", ["lycosa.lock", "crawl.sqlite-wal", "text", "trust", "seeds"])
 def test_a_crawl_refuses_planted_links_in_one_sentence(tmp_path: Path, name: str) -> None:
     victim, root = tmp_path / "victim", tmp_path / "data"
     victim.write_bytes(SECRET)

@@ -42,58 +42,63 @@ def _line(*values: object) -> bytes:
 
 
 class Ledger:
-    """The ledger of one engine. The loop writes, the store thread syncs, neither waits long.
+    """The ledger of one engine. Its loop notes lines and never waits for the disk; other threads
+    write and sync them.
 
     A visit's `learned` and `ended` go to the ledger that has its start, `learned` first.
     """
 
     def __init__(self, root: Path, owner: int, max_bytes: int) -> None:
         self._writer = SegmentWriter(root, "visits", owner, max_bytes)
-        self._waiting: list[bytes] = []
-        self._lock = threading.Lock()  # held for a write, never for an fsync
+        self._waiting: list[bytes] = []  # lines, in the order in which they were noted
+        self._writing = threading.Lock()  # held for a write, never for an fsync
 
     def started(self, visits: Iterable[tuple[str, int]]) -> None:
         """Put the starts on file. Only when this has returned may a request be sent."""
-        lines = [_line("s", domain, ms) for domain, ms in visits]
-        with self._lock:
-            self._write(lines)
+        self.note_started(visits)
+        self.write()
+
+    def note_started(self, visits: Iterable[tuple[str, int]]) -> None:
+        """Visits that begin as soon as `write` has returned."""
+        self._waiting += [_line("s", domain, ms) for domain, ms in visits]
 
     def clock(self, name: str, to_ms: float, doubt_ms: float) -> None:
         """What the times of all later lines are."""
-        self._wait(_line("c", name, round(to_ms), round(doubt_ms)))
+        self._waiting.append(_line("c", name, round(to_ms), round(doubt_ms)))
 
     def learned(self, domain: str, delay_ms: int) -> None:
         """The delay that holds from the end of the running visit on; before its `ended`."""
-        self._wait(_line("d", domain, delay_ms))
+        self._waiting.append(_line("d", domain, delay_ms))
 
     def ended(
         self, domain: str, start_ms: int, end_ms: int, requests: int, address: str, outcome: str
     ) -> None:
         """A visit is over. Written with the next start or sync."""
-        self._wait(_line("e", domain, start_ms, end_ms, requests, address, outcome))
+        self._waiting.append(_line("e", domain, start_ms, end_ms, requests, address, outcome))
+
+    def write(self) -> None:
+        """Put everything noted so far on file: a kill can't take it back, a power cut can."""
+        with self._writing:
+            self._write()
 
     def sync(self, closing: bool = False) -> list[SegmentState]:
         """Make the ledger durable, as `SegmentWriter.sync` does."""
-        with self._lock:
-            self._write([])
+        with self._writing:
+            self._write()
             unsynced = self._writer.begin_sync(closing)
         return self._writer.finish_sync(unsynced)
 
     def close(self) -> None:
         """Write what waits and let go of the file."""
-        with self._lock:
-            self._write([])
+        with self._writing:
+            self._write()
             self._writer.close()
 
-    def _wait(self, line: bytes) -> None:
-        with self._lock:
-            self._waiting.append(line)
-
-    def _write(self, lines: list[bytes]) -> None:
-        data = b"".join(self._waiting + lines)
-        if data:
-            self._writer.append(data)
-            self._waiting.clear()  # only now: what a full disk refused is still to be written
+    def _write(self) -> None:
+        lines = self._waiting[:]  # more may come while these are written
+        if lines:
+            self._writer.append(b"".join(lines))
+            del self._waiting[: len(lines)]  # only now: a full disk may have refused them
 
 
 def mend(root: Path, dead: Collection[int]) -> list[str]:

@@ -35,6 +35,8 @@ ROWS = 64  # of one statement, a power of two
 LIST = 500  # domains asked for in one query: what comes back is in memory at once
 LONG_LOG = 2 * LOG_BYTES
 LOG_WAIT_MS = 200  # that a commit waits for those who use a log that is too long
+VERY_LONG_LOG = 8 * LOG_BYTES
+VERY_LONG_WAIT_MS = 1500  # the same for one that was too long several times: longer than a commit
 LOG_AGAIN_MS = 5000  # after it waited for nothing
 _ROW = re.compile(r"(?:VALUES|WHERE) (\([^()]*\?\))")
 
@@ -103,9 +105,11 @@ class SqliteStore:
         """Begin the log anew if it is long. SQLite does that by itself in a moment in which nobody
         reads or writes: several busy engines leave it none, and the log would grow and grow."""
         try:
-            if self._log.stat().st_size <= LONG_LOG or self.now_ms() < self._log_again:
+            length = self._log.stat().st_size
+            if length <= LONG_LOG or self.now_ms() < self._log_again:
                 return
-            self.db.execute(f"PRAGMA busy_timeout = {LOG_WAIT_MS}")
+            wait = LOG_WAIT_MS if length <= VERY_LONG_LOG else VERY_LONG_WAIT_MS
+            self.db.execute(f"PRAGMA busy_timeout = {wait}")
             busy = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]
         except (OSError, sqlite3.Error):
             busy = 1  # what was committed is committed; if it matters, the next commit fails too
