@@ -262,6 +262,30 @@ def test_the_inner_cache_is_emptied_with_lookups_under_way(
     assert set(got) == {Answer(("192.0.2.1",))}
 
 
+def test_a_burst_of_answers_is_handed_out_in_groups(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may begin a connection: a hundred at once would hold the loop. None of them is late."""
+    monkeypatch.setattr(dns, "_DELIVER", 3)
+    resolver = bench.resolver()
+    got: list[Answer] = []
+    for i in range(60):
+        bench.server.add(f"h{i}.test", "192.0.2.1")
+        resolver.resolve(f"h{i}.test", got.append)
+    end = time.monotonic() + 10
+    while bench.server.queries.total() < 60 and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.1)  # until the replies are at the socket
+    handed_out = []
+    while len(got) < 60 and time.monotonic() < end:
+        before = len(got)
+        bench.turn()
+        bench.clock.ahead = 60.0  # long past what a lookup may take
+        handed_out.append(len(got) - before)
+    assert max(handed_out) <= 6 and resolver.pending == 0, handed_out
+    assert set(got) == {Answer(("192.0.2.1",))}
+
+
 def test_an_asker_may_ask_again(bench: Bench) -> None:
     bench.server.add("b.test", "192.0.2.2")
     resolver = bench.resolver()

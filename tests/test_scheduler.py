@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from lycosa.records import Lease, Origin, QueuedUrl
 from lycosa.scheduler import Scheduler
 
@@ -75,6 +77,21 @@ def test_one_that_has_plenty_shares_with_one_that_has_little() -> None:
     made.visited(second, 2.0, 72.0)
     assert [each.domain_id for each in made.leaving(0.0)] == [second.id]
     assert made.wanted(2.0, 0.0) == 0
+
+
+def test_an_engine_that_stops_gives_its_domains_back_in_several_commits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("lycosa.scheduler.LEAVE_MOST", 8)
+    made = scheduler(*(lease(n) for n in range(1, 21)))
+    made.give_up_all()
+    groups = []
+    while made.held:
+        assert made.many_leaving == (len(made.held) > 8)
+        groups.append([release.domain_id for release in made.leaving(0.0)])
+    assert list(map(len, groups)) == [8, 8, 4]
+    assert sorted(each for group in groups for each in group) == list(range(1, 21))
+    assert made.leaving(0.0) == [] and not made.many_leaving
 
 
 def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:

@@ -109,6 +109,40 @@ def test_a_reader_who_stays_holds_up_few_commits(store: Store, tmp_path: Path) -
     assert log_bytes(tmp_path) <= 2 * LONG
 
 
+def test_one_that_is_very_long_is_waited_for_longer_than_a_commit_takes(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Engines whose commits follow each other leave the log no moment of 0.2 s: it had 0.7 GB."""
+    owner = store.register("host", 1)
+    ended = threading.Event()
+
+    def write() -> None:
+        """As another engine does: 0.4 s of commits, a moment without."""
+        db = sqlite3.connect(tmp_path / "crawl.sqlite", isolation_level=None, timeout=10)
+        while not ended.is_set():
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("UPDATE crawlers SET host = host || 'x' WHERE id = ?", (owner,))
+            time.sleep(0.4)
+            db.execute("COMMIT")
+            time.sleep(0.01)
+        db.close()
+
+    store.db.execute("PRAGMA wal_autocheckpoint = 0")  # it finds no moment either
+    monkeypatch.setattr(sqlite_store, "VERY_LONG_LOG", 4 * LONG)
+    other = threading.Thread(target=write)
+    other.start()
+    found = []
+    try:
+        for number in range(1, 26):
+            store.now += sqlite_store.LOG_AGAIN_MS
+            commit(store, owner, number)
+            found.append(log_bytes(tmp_path))
+    finally:
+        ended.set()
+        other.join()
+    assert max(found) < 8 * LONG, found  # 18 if it is never begun anew
+
+
 def test_a_failure_there_is_not_one_of_the_commit(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
