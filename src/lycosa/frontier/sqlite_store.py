@@ -110,12 +110,14 @@ class SqliteStore:
                 return
             wait = LOG_WAIT_MS if length <= VERY_LONG_LOG else VERY_LONG_WAIT_MS
             self.db.execute(f"PRAGMA busy_timeout = {wait}")
-            busy = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]
+            busy, frames, _ = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
         except (OSError, sqlite3.Error):
-            busy = 1  # what was committed is committed; if it matters, the next commit fails too
+            busy = frames = 1  # what was committed is committed; the next commit may fail, too
         self.db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        # Somebody may read for minutes. While we wait for him, so do all other engines.
-        self._log_again = self.now_ms() + LOG_AGAIN_MS if busy else 0
+        # Somebody may read for minutes. While we wait for him, so do all other engines. But if
+        # another engine copies the log just now (-1), nobody has waited: again after the next
+        # commit.
+        self._log_again = self.now_ms() + LOG_AGAIN_MS if busy and frames >= 0 else 0
 
     def _rollback(self) -> None:
         try:
