@@ -15,6 +15,8 @@ import struct
 
 from xxhash import xxh3_64_intdigest
 
+from lycosa.address_turns import OwnTable, Table
+
 _SLOTS = 1 << 17
 _PAIR = struct.Struct("dd")
 
@@ -27,6 +29,11 @@ def memory(free_from: float) -> int:
     if free_from:
         os.pwrite(fd, _PAIR.pack(free_from, free_from) * _SLOTS, 0)
     return fd
+
+
+def table_of(engines: int, fd: int, free_from: float) -> Table:
+    """The table of an engine: its own if it is alone, which needs no lock."""
+    return SharedTable(fd) if engines > 1 else OwnTable(free_from)
 
 
 class SharedTable:

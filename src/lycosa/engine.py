@@ -24,8 +24,7 @@ from typing import Any
 import orjson
 
 from lycosa import __version__
-from lycosa.address_table import SharedTable
-from lycosa.address_turns import OwnTable, Table
+from lycosa.address_table import table_of
 from lycosa.addresses import CDN_RANGES, SharedAddresses
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
@@ -38,12 +37,7 @@ from lycosa.datadir import TRUST
 from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.diary import Diary, DiaryThread
 from lycosa.dns import Answer, Resolver, routes_ipv6
-from lycosa.errors import (
-    EXIT_ORPHAN,
-    LycosaError,
-    StoreGone,
-    engine_exit,
-)
+from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
 from lycosa.files import Files
@@ -112,8 +106,8 @@ class Engine:
         self._commit_began = 0.0
         self._warned = float("-inf")
 
-    def _ms(self, now: float) -> float:
-        return now * 1000 + self.to_ms
+    def _now_ms(self) -> int:
+        return int(engine_now() * 1000 + self.to_ms)
 
     # -- wiring -------------------------------------------------------------------------------
 
@@ -122,9 +116,8 @@ class Engine:
         rules = self.crawl.store_rules()
         while True:
             try:
-                frontier = open_frontier(
-                    self.settings["store"], self.root, rules, lambda: int(self._ms(engine_now()))
-                )
+                store, turns = self.settings["store"], self.settings["turns"]
+                frontier = open_frontier(store, self.root, rules, self._now_ms, turns=turns)
                 place = (self.settings["node"], str(self.root))
                 owner = frontier.register(socket.gethostname(), os.getpid(), *place)
                 self._patience.over()
@@ -184,7 +177,7 @@ class Engine:
     def _warcinfo(self, name: str) -> bytes:
         return warcinfo(
             name,
-            int(self._ms(engine_now())),
+            self._now_ms(),
             self.ids,
             f"lycosa/{__version__}",
             self.crawl.email,
@@ -217,15 +210,10 @@ class Engine:
             self.to_ms,
             address_of=self._address_of,
             exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
-            addresses=self._table_of_addresses(),
+            addresses=table_of(node["engines"], node["addresses"], node["addresses_from"]),
             parsing=Mark(node["marks"], node["engine"]).set,
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
-
-    def _table_of_addresses(self) -> Table:
-        if self.settings["engines"] > 1:
-            return SharedTable(self.settings["addresses"])
-        return OwnTable(self.settings["addresses_from"])
 
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)

@@ -17,9 +17,10 @@ from typing import Any
 
 import orjson
 
-from lycosa import address_table, control, datadir, mark, opening, trust, upkeep
+from lycosa import datadir, mark, opening, trust, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
+from lycosa.commons import Commons
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits, redact
 from lycosa.dbfile import DatabaseFile
 from lycosa.errors import (
@@ -133,12 +134,10 @@ class Supervisor:
         self._active = (float("-inf"), 0)  # when they were counted, domains with something left
         self._logged = self._checked = engine_now()
         self.per_engine = opening.fitting_workers(node)
-        self.control = control.memory()
-        self.marks = mark.memory(node.engines)
         # Where earlier runs went last is not known: no address is visited before the pause that
         # may be due there.
         self._addresses_from = engine_now() + crawl.ip_delay if frontier.everyone(name) else 0.0
-        self.addresses = address_table.memory(self._addresses_from)
+        self.commons = Commons(node.engines, self._addresses_from)
 
     def _connect(self) -> Frontier:
         return open_frontier(
@@ -162,8 +161,7 @@ class Supervisor:
                 self._turn(read)
         finally:
             self._kill_all()
-            for memory in (self.control, self.marks, self.addresses):
-                os.close(memory)
+            self.commons.close()
             self.loader.stop()
             signal.set_wakeup_fd(-1)
             for number, handler in previous.items():
@@ -294,12 +292,12 @@ class Supervisor:
     # -- engines ------------------------------------------------------------------------------
 
     def _spawn(self, index: int) -> None:
-        mark.Mark(self.marks, index).clear()
+        mark.Mark(self.commons.marks, index).clear()
         process = subprocess.Popen(
             [sys.executable, "-m", "lycosa.engine"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            pass_fds=(self.lock, self.control, self.marks, self.addresses),
+            pass_fds=(self.lock, *self.commons.descriptors()),
         )
         now = engine_now()
         worker = Worker(index, process, now, now)
@@ -318,10 +316,8 @@ class Supervisor:
             "engine": index,
             "workers": self.per_engine,
             "max_pages": self.limits.max_pages,
-            "control": self.control,
-            "marks": self.marks,
-            "addresses": self.addresses,
             "addresses_from": self._addresses_from,
+            **self.commons.settings(),
             **machine_settings(self.node),
         }
 
@@ -387,7 +383,7 @@ class Supervisor:
         """Note the page that an engine died of, if it did; take back what it held, also under a
         number that it never had time to tell."""
         root = self.node.data_dir
-        died_of = mark.Mark(self.marks, worker.index)
+        died_of = mark.Mark(self.commons.marks, worker.index)
         poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, died_of)
         alive = {each.owner for each in self.workers.values()}
         if all(alive):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -109,38 +112,58 @@ def test_a_reader_who_stays_holds_up_few_commits(store: Store, tmp_path: Path) -
     assert log_bytes(tmp_path) <= 2 * LONG
 
 
-def test_one_that_is_very_long_is_waited_for_longer_than_a_commit_takes(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+ENGINE = """
+import sys, time
+from pathlib import Path
+sys.path[:0] = sys.argv[4:]
+from helpers import batch, link
+from lycosa.frontier import StoreRules, sqlite_db, sqlite_store
+from lycosa.frontier.sqlite import SqliteFrontier
+
+sqlite_store.LONG_LOG = int(sys.argv[3])
+clock = lambda: time.monotonic_ns() // 1_000_000
+turns = int(sys.argv[2])
+store = SqliteFrontier(Path(sys.argv[1]), StoreRules(), clock, turns=turns if turns >= 0 else None)
+owner = store.register("host", 1)
+sys.stdin.readline()
+waits = []
+for number in range(1, 61):
+    links = [link(f"https://d{owner}-{number}.test/{n}-{'x' * 1500}", 1) for n in range(300)]
+    began = time.monotonic()
+    store.commit(owner, batch(number, links=links))
+    waits.append(time.monotonic() - began)
+print(max(waits))
+"""
+
+
+def test_engines_that_always_write_take_turns_and_leave_the_log_its_moment(
+    store: Store, tmp_path: Path
 ) -> None:
-    """Engines whose commits follow each other leave the log no moment of 0.2 s: it had 0.7 GB."""
-    owner = store.register("host", 1)
-    ended = threading.Event()
-
-    def write() -> None:
-        """As another engine does: 0.4 s of commits, a moment without."""
-        db = sqlite3.connect(tmp_path / "crawl.sqlite", isolation_level=None, timeout=10)
-        while not ended.is_set():
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("UPDATE crawlers SET host = host || 'x' WHERE id = ?", (owner,))
-            time.sleep(0.4)
-            db.execute("COMMIT")
-            time.sleep(0.01)
-        db.close()
-
-    store.db.execute("PRAGMA wal_autocheckpoint = 0")  # it finds no moment either
-    monkeypatch.setattr(sqlite_store, "VERY_LONG_LOG", 4 * LONG)
-    other = threading.Thread(target=write)
-    other.start()
-    found = []
-    try:
-        for number in range(1, 26):
-            store.now += sqlite_store.LOG_AGAIN_MS
-            commit(store, owner, number)
-            found.append(log_bytes(tmp_path))
-    finally:
-        ended.set()
-        other.join()
-    assert max(found) < 8 * LONG, found  # 18 if it is never begun anew
+    """Without turns it had 1.3 GB after three minutes: an engine that wanted to begin it anew met
+    the commit or the checkpoint of the other, and gave up for five seconds."""
+    turns = os.memfd_create("turns")
+    script = [sys.executable, "-c", ENGINE, str(tmp_path / "crawl.sqlite")]
+    words = [*script, str(turns), str(LONG), *sys.path]
+    engines = [
+        subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=(turns,)
+        )
+        for _ in range(2)
+    ]
+    os.close(turns)
+    for engine in engines:
+        assert engine.stdin is not None
+        engine.stdin.write("go\n")
+        engine.stdin.flush()
+    found = [log_bytes(tmp_path)]
+    while any(engine.poll() is None for engine in engines):
+        found.append(log_bytes(tmp_path))
+        time.sleep(0.02)
+    waits = [float(engine.communicate()[0]) for engine in engines]
+    assert [engine.returncode for engine in engines] == [0, 0]
+    assert store.backlog()[0] == 2 * 60 * 300
+    assert max(found) < 4 * LONG, max(found) / LONG  # 45 of it are written in all
+    assert max(waits) < 10, waits
 
 
 def test_a_failure_there_is_not_one_of_the_commit(

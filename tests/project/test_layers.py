@@ -20,7 +20,7 @@ LAYERS = {
     " log view sandbox ownfiles",
     "engine": "datadir dbfile original verify mending mark patience opening seeding"
     " harvest core exchange diary engine upkeep memory worker node control pipe gauges"
-    " machine address_table whole",
+    " machine address_table commons whole",
     "simulated web": "simweb",
     "command line": "commands cli __main__",
 }

@@ -386,9 +386,11 @@ def open_frontier(
     *,
     create: bool = False,
     name: str = "lycosa",
+    turns: int | None = None,
 ) -> Frontier:
     """Open a crawl to work on it. `now_ms` is the time where the store has no clock of its own;
-    `name` is what the server's administrator sees."""
+    `name` is what the server's administrator sees; by `turns` the engines of a node take turns
+    where only one of them can write (see `sqlite_store`)."""
     if is_server(store):
         _need_psycopg()
         from lycosa.frontier.postgres import PostgresFrontier
@@ -396,7 +398,7 @@ def open_frontier(
         return PostgresFrontier(store, rules, create=create, name=name)
     from lycosa.frontier.sqlite import SqliteFrontier
 
-    return SqliteFrontier(data_dir / DATABASE, rules, now_ms, create=create)
+    return SqliteFrontier(data_dir / DATABASE, rules, now_ms, create=create, turns=turns)
 
 
 def open_reader(data_dir: Path, store: str = "") -> Reader:

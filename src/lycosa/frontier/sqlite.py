@@ -165,12 +165,11 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
     @errors_mapped
     def commit(self, owner: int, batch: Batch) -> Committed:
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
-        with self._transaction(owner) as now:
+        with self._transaction(owner, self._shorten_log) as now:
             result = Committed(now, 0, False, 0)
             last, outcomes = self.db.execute(SQL["last_batch"], {"owner": owner}).fetchone()
             if batch.number > last:
                 self._apply(owner, batch, now, result, outcomes)
-        self._shorten_log()
         self._control(result)
         return result
 

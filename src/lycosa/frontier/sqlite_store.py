@@ -5,6 +5,7 @@ The base of `SqliteFrontier`; knows nothing of leases, queues or pages.
 
 from __future__ import annotations
 
+import fcntl
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,10 +34,8 @@ from lycosa.frontier.states import Contact
 SQL = queries.load("sqlite")
 ROWS = 64  # of one statement, a power of two
 LIST = 500  # domains asked for in one query: what comes back is in memory at once
-LONG_LOG = 2 * LOG_BYTES
+LONG_LOG = 4 * LOG_BYTES
 LOG_WAIT_MS = 200  # that a commit waits for those who use a log that is too long
-VERY_LONG_LOG = 8 * LOG_BYTES
-VERY_LONG_WAIT_MS = 1500  # the same for one that was too long several times: longer than a commit
 LOG_AGAIN_MS = 5000  # after it waited for nothing
 _ROW = re.compile(r"(?:VALUES|WHERE) (\([^()]*\?\))")
 
@@ -62,17 +61,25 @@ def json_ids(ids: Sequence[int]) -> str:
 
 
 class SqliteStore:
-    """One connection. `now_ms` is the store's clock."""
+    """One connection. `now_ms` is the store's clock. `turns` is a descriptor of something that all
+    engines of a node can lock: they take turns at writing."""
 
     server_clock = False
     server = ""
 
     def __init__(
-        self, path: Path, rules: StoreRules, now_ms: Callable[[], int], *, create: bool = False
+        self,
+        path: Path,
+        rules: StoreRules,
+        now_ms: Callable[[], int],
+        *,
+        create: bool = False,
+        turns: int | None = None,
     ) -> None:
         self.rules = rules
         self.now_ms = now_ms
         self._contact = Contact(rules.lease_ms)
+        self._turns = turns
         self._log = Path(f"{path.resolve()}-wal")
         self._log_again = 0  # when to look at its length again
         self.db = connect(path, "rwc" if create else "rw")
@@ -84,8 +91,32 @@ class SqliteStore:
     # -- transactions -------------------------------------------------------------------------
 
     @contextmanager
-    def _transaction(self, owner: int | None = None) -> Iterator[int]:
-        """A write transaction; with an owner, its first statement is the fence."""
+    def _transaction(
+        self, owner: int | None = None, after: Callable[[], None] | None = None
+    ) -> Iterator[int]:
+        """A write transaction; with an owner, its first statement is the fence. `after` is called
+        when it is committed, and no other engine of the node has begun to write."""
+        with self._turn():
+            with self._committed(owner) as now:
+                yield now
+            if after is not None:
+                after()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait in line. SQLite's own waiting is a lottery: of two engines that always have
+        something to write, one may wait for seconds, and neither ever finds the log unused."""
+        if self._turns is None:
+            yield
+            return
+        fcntl.lockf(self._turns, fcntl.LOCK_EX, 1)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._turns, fcntl.LOCK_UN, 1)
+
+    @contextmanager
+    def _committed(self, owner: int | None) -> Iterator[int]:
         try:
             self.db.execute("BEGIN IMMEDIATE")
             now = self.now_ms()
@@ -105,19 +136,15 @@ class SqliteStore:
         """Begin the log anew if it is long. SQLite does that by itself in a moment in which nobody
         reads or writes: several busy engines leave it none, and the log would grow and grow."""
         try:
-            length = self._log.stat().st_size
-            if length <= LONG_LOG or self.now_ms() < self._log_again:
+            if self._log.stat().st_size <= LONG_LOG or self.now_ms() < self._log_again:
                 return
-            wait = LOG_WAIT_MS if length <= VERY_LONG_LOG else VERY_LONG_WAIT_MS
-            self.db.execute(f"PRAGMA busy_timeout = {wait}")
-            busy, frames, _ = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+            self.db.execute(f"PRAGMA busy_timeout = {LOG_WAIT_MS}")
+            busy = self.db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]
         except (OSError, sqlite3.Error):
-            busy = frames = 1  # what was committed is committed; the next commit may fail, too
+            busy = 1  # what was committed is committed; if it matters, the next commit fails too
         self.db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        # Somebody may read for minutes. While we wait for him, so do all other engines. But if
-        # another engine copies the log just now (-1), nobody has waited: again after the next
-        # commit.
-        self._log_again = self.now_ms() + LOG_AGAIN_MS if busy and frames >= 0 else 0
+        # Somebody may read for minutes. While we wait for him, so do all other engines.
+        self._log_again = self.now_ms() + LOG_AGAIN_MS if busy else 0
 
     def _rollback(self) -> None:
         try:
