@@ -65,6 +65,12 @@ def target(function: Target) -> Target:
     return function
 
 
+def twice(function: Target) -> Target:
+    """What reads an input by both readers may take as long as both."""
+    function.patience = 2  # type: ignore[attr-defined]
+    return target(function)
+
+
 def offline(function: Target) -> Target:
     """What never runs beside fetches may take longer."""
     function.patience = 10  # type: ignore[attr-defined]
@@ -107,7 +113,7 @@ def scan(data: bytes) -> None:
         without_memory(at // 8, partial(COMPILED_SCAN, page, html5, items, chars))
 
 
-@target
+@twice
 def page(data: bytes) -> None:
     """A page by its type, read by both readers."""
     (kind,), body = take(data, 1)
