@@ -141,7 +141,7 @@ ENDINGS = frozenset(["pdf", "appimage"])
 HASHES = (xxh3_64_intdigest, bytes.hex, xxh3_64_intdigest, partial(pow, 1 << 70, 1))
 
 
-@target
+@twice
 def links(data: bytes) -> None:
     """hrefs line by line: joined by the compiled module and by its twin, with the same result."""
     (where, size, at), rest = take(data, 3)
@@ -162,7 +162,13 @@ def _linked(joiner: harvest.Join | None, hrefs: list[str], base: str) -> list[st
         bench.harvest._links(bench.held, list(hrefs), base, 1, bench.batch, bench.stats)
     finally:
         harvest.join = COMPILED_JOIN
-    return sorted(link[2] for link in bench.batch.links)
+    return sent(bench)
+
+
+def sent(bench: Bench) -> list[str]:
+    """The links that go to the store, each once: of two with one slot in `SentLinks` either may be
+    forgotten and sent again, by the order in which they are joined."""
+    return sorted({link[2] for link in bench.batch.links})
 
 
 def _join(hrefs: list[str], where: int, size: int, at: int) -> None:
@@ -375,7 +381,7 @@ def fresh_bench() -> Bench:
     return bench
 
 
-@target
+@twice
 def whole(data: bytes) -> None:
     """A response's head, a blank line, its body: through the harvest, by both ways."""
     (flags,), rest = take(data, 1)
@@ -399,7 +405,7 @@ def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[obj
     assert row.outcome
     for link in bench.batch.links:
         canonical(link[2])
-    return [row.outcome, row.title, row.text_row, sorted(link[2] for link in bench.batch.links)]
+    return [row.outcome, row.title, row.text_row, sent(bench)]
 
 
 # --- other formats ---
