@@ -1,20 +1,21 @@
-"""Builds the compiled modules. Without a compiler the package works all the same, only slower:
-`parse` then reads pages over a tree, `inbox` collects responses and `urls` joins all links in
-Python."""
+"""Builds the compiled modules, each beside the Python that it replaces. Without a compiler the
+package works all the same, only slower: `page.html` then reads pages with `page.html_scan`,
+`fetch.receive` collects responses and `urls.canonical` joins all links in Python."""
 
 from glob import glob
+from pathlib import Path
 
 from setuptools import Extension, setup
 
 setup(
     ext_modules=[
         Extension(
-            f"lycosa.{name}",
-            [f"src/lycosa/{name}.c"],
-            depends=glob("src/lycosa/*.h"),
+            ".".join(Path(source).with_suffix("").parts[1:]),
+            [source],
+            depends=glob("src/lycosa/**/*.h", recursive=True),
             optional=True,
             extra_compile_args=["-O3"],
         )
-        for name in ("_inbox", "_links", "_scan")
+        for source in sorted(glob("src/lycosa/**/_*.c", recursive=True))
     ]
 )

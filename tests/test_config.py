@@ -11,7 +11,6 @@ from lycosa.config import (
     collect,
     crawl_settings,
     node_settings,
-    redact,
     run_limits,
     stored_settings,
 )
@@ -28,6 +27,7 @@ from lycosa.options import (
     parse_switch,
     parse_whole,
 )
+from lycosa.terminal import redact
 
 EMAIL = {"email": "you@example.org"}
 

@@ -387,7 +387,7 @@ def _explain(error: OSError) -> LycosaError:
 
 
 def _complain(error: LycosaError, code: int) -> int:
-    from lycosa.config import redact
+    from lycosa.terminal import redact
 
     text = " ".join(redact(str(error)).split()) or type(error).__name__
     print(f"lycosa: {text}", file=sys.stderr)

@@ -9,7 +9,6 @@ machine's own) and `RunLimits`. Reads files and variables only when asked to; st
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -18,13 +17,14 @@ from typing import Any
 from lycosa import __version__
 from lycosa.errors import UserError
 from lycosa.frontier import StoreRules
+from lycosa.frontier.keys import DELAYS_KEY, NODE_KEY, SETTINGS_KEY
 from lycosa.options import STORE, Option, TooMuch, options_of, settings
 from lycosa.scope import ScopeRules
+from lycosa.terminal import redact
 
 _CONFIG_BYTES = 1 << 20
 _EXCLUDE_BYTES = 64 << 20  # some million lines
 _NO_LIMIT = 0  # of the whole numbers below
-SETTINGS_KEY = "settings"  # under which a store keeps CrawlSettings, as JSON text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,12 +259,6 @@ def _shown(value: object) -> str:
     return "none" if value in (None, "") else str(value)
 
 
-def redact(text: str) -> str:
-    """The text without the passwords of URLs and of key=value settings in it."""
-    text = re.sub(r"(://[^:/?#\s]*:)\S*@", r"\1***@", text)
-    return re.sub(r"(?i)((?:ssl)?pass(?:word|wd)?=)[^&\s]+", r"\1***", text)
-
-
 def read_excludes(path: Path) -> tuple[str, ...]:
     """The exclusions in a file, in the form that scope keeps them."""
     from lycosa.scope import parse_excludes
@@ -300,7 +294,6 @@ def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> Crawl
     return _checked(CrawlSettings(**given) if stored is None else replace(stored, **given))
 
 
-NODE_KEY = "node"  # under which a store keeps what a run was told about its machine
 _NODE_KEPT = (
     "warc", "tls_verify", "allow_private", "allow_network", "only_network", "ip_delay_exempt",
     "nameservers", "port_map", "max_workers",
@@ -334,9 +327,6 @@ def stored_node(stored: Mapping[str, Any]) -> dict[str, Any]:
     except (ValueError, TypeError, AttributeError):
         return {}
     return kept if found else {}
-
-
-DELAYS_KEY = "delays"  # under which a store keeps the delays of earlier runs
 
 
 def earlier_delays(stored: Mapping[str, Any]) -> list[tuple[int, float]]:

@@ -33,7 +33,6 @@ from lycosa.clock import LONG_MS, engine_now
 from lycosa.config import CrawlSettings
 from lycosa.control import lateness
 from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
-from lycosa.datadir import TRUST
 from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.diary import Diary, DiaryThread
 from lycosa.dns import Answer, Resolver, routes_ipv6
@@ -55,7 +54,6 @@ from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler
 from lycosa.scope import Scope
 from lycosa.terminal import guarded
-from lycosa.trust import as_path
 from lycosa.urls import split
 from lycosa.visit import VisitRules
 
@@ -145,7 +143,7 @@ class Engine:
             self.resolver,
             FetchSettings(
                 user_agent=self.crawl.user_agent,
-                trust=as_path(self.root / TRUST) if node["tls_verify"] else "",
+                trust=node["trust"],
                 allow_private=node["allow_private"],
                 allow_networks=tuple(node["allow_networks"]),
                 only_networks=tuple(node["only_networks"]),

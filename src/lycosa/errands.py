@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
-from lycosa.dedup import signed_hash
 from lycosa.frontier import ANSWER_MS, Link
+from lycosa.frontier.answers import key
 from lycosa.records import (
     NO_URL,
     Flag,
@@ -28,7 +28,7 @@ from lycosa.records import (
 from lycosa.robots_reply import redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.scope import Scope
-from lycosa.urls import domain_id, domain_of, host_of, robots_txt, split
+from lycosa.urls import domain_of, host_of, robots_txt, split
 
 MAX_REDIRECTS = 5  # of one robots.txt, in and out of its domain
 AIM_MS = 24 * 3600 * 1000  # after which the origin is asked anew where its robots.txt is
@@ -47,11 +47,6 @@ NOTHING = Response(Request("", "", 0, False, Kind.ROBOTS, 0.0))
 
 def is_errand(url: QueuedUrl) -> bool:
     return bool(url.flags & Flag.ERRAND)
-
-
-def key(url: str) -> tuple[int, int]:
-    """Where the answer of a URL is kept: its domain, and a fingerprint that no page has."""
-    return domain_id(domain_of(host_of(url))), signed_hash("robots " + url)
 
 
 def link(url: Url, depth: int) -> Link:

@@ -13,8 +13,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from lycosa.config import redact
-from lycosa.terminal import in_json
+from lycosa.terminal import in_json, redact
 
 _LEVELS = {name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error")}
 

@@ -23,8 +23,6 @@ import orjson
 from lycosa import datadir, original, ownfiles, upkeep
 from lycosa.clock import engine_now, wall_now
 from lycosa.config import (
-    DELAYS_KEY,
-    SETTINGS_KEY,
     CrawlSettings,
     NodeSettings,
     RunLimits,
@@ -35,6 +33,7 @@ from lycosa.config import (
 )
 from lycosa.errors import CrawlExists, UserError
 from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
+from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, ORIGIN_KEY, SETTINGS_KEY
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeding import any_good, check_whole, loading_key
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
 CHECK_SECONDS = 3.0  # for a look at an old database's file: one of a gigabyte is seen whole
-MAX_PAGES_KEY = "max_pages"  # under which a server keeps the page limit of all nodes
 
 log = get_logger("node")
 
@@ -105,7 +103,7 @@ def open_frontier(
 
 def alone(frontier: Frontier) -> AbstractContextManager[object]:
     """While it is open, no copy of a crawl on SQLite runs on this machine."""
-    crawl_id = None if frontier.server_clock else frontier.setting(original.CRAWL_KEY)
+    crawl_id = None if frontier.server_clock else frontier.setting(CRAWL_KEY)
     return original.hold(crawl_id) or nullcontext()
 
 
@@ -248,7 +246,7 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
             node_key(): orjson.dumps(node_json(node)).decode(),
-            original.ORIGIN_KEY: original.identity_json(path),
+            ORIGIN_KEY: original.identity_json(path),
             "stop": 0,
             "seeds_loaded": 0,
             "finished": 0,
@@ -261,8 +259,8 @@ def _check_original(path: Path, moved: bool) -> None:
     """Before anything is changed."""
     with closing(open_reader(path.parent)) as reader:
         stored = reader.settings()
-    original.check(stored.get(original.ORIGIN_KEY), path, moved)
-    with original.hold(stored.get(original.CRAWL_KEY)) or nullcontext():
+    original.check(stored.get(ORIGIN_KEY), path, moved)
+    with original.hold(stored.get(CRAWL_KEY)) or nullcontext():
         pass  # a copy that runs is named before anything here is changed
 
 
@@ -289,8 +287,8 @@ def create(path: Path, crawl: CrawlSettings) -> None:
         {
             SETTINGS_KEY: orjson.dumps(crawl.to_json()).decode(),
             "started_ms": wall_now(),
-            original.CRAWL_KEY: uuid.uuid4().hex,
-            original.ORIGIN_KEY: original.identity_json(draft),
+            CRAWL_KEY: uuid.uuid4().hex,
+            ORIGIN_KEY: original.identity_json(draft),
             "rules_version": 1,
         }
     )

@@ -18,9 +18,6 @@ import orjson
 from lycosa.datadir import in_use
 from lycosa.errors import UserError
 
-ORIGIN_KEY = "original"  # under which a database says which file it is
-CRAWL_KEY = "crawl_id"
-
 
 @dataclass(frozen=True, slots=True)
 class Identity:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from lycosa.config import NODE_KEY, node_key
+from lycosa.config import node_key
 from lycosa.datadir import SEEDS
 from lycosa.errors import StoreGone
 from lycosa.frontier import Frontier, Link
+from lycosa.frontier.keys import NODE_KEY
 from lycosa.log import get_logger
 from lycosa.patience import LONGEST, Patience
 from lycosa.seeds import BadSeed, Seed, open_seeds, read

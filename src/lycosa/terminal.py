@@ -34,6 +34,12 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def redact(text: str) -> str:
+    """The text without the passwords of URLs and of key=value settings in it."""
+    text = re.sub(r"(://[^:/?#\s]*:)\S*@", r"\1***@", text)
+    return re.sub(r"(?i)((?:ssl)?pass(?:word|wd)?=)[^&\s]+", r"\1***", text)
+
+
 def in_json(text: str) -> str:
     """JSON text in which such characters are escaped: the same value for whoever parses it."""
     return _UNSEEN.sub(_escaped, text)

@@ -24,8 +24,8 @@ from lycosa.archive.text_check import TextCheck, TextPlace
 from lycosa.archive.warc_check import RecordPlace, WarcCheck
 from lycosa.clock import engine_now
 from lycosa.frontier import PagePlace, Reader
+from lycosa.frontier.keys import MOVED_KEY
 
-MOVED_KEY = "moved_segments"  # segments that the user keeps elsewhere
 CHUNK = 5000  # pages asked of the store at once
 CACHE_KIB = 16 << 10  # of the temporary database in memory
 

@@ -13,7 +13,9 @@ import orjson
 
 from lycosa.clock import engine_now
 from lycosa.config import NodeSettings
+from lycosa.datadir import TRUST
 from lycosa.metrics import Stats
+from lycosa.trust import as_path
 
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),
@@ -83,7 +85,7 @@ def machine_settings(node: NodeSettings) -> dict[str, Any]:
         "allow_networks": node.allow_network,
         "only_networks": node.only_network,
         "ip_delay_exempt": node.ip_delay_exempt,
-        "tls_verify": node.tls_verify,
+        "trust": as_path(node.data_dir.resolve() / TRUST) if node.tls_verify else "",
         "warc": node.warc,
         "log_level": node.log_level,
         "log_format": node.log_format,

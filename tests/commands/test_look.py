@@ -8,7 +8,8 @@ import pytest
 from lycosa.archive.ledger import AuditReport, Visit, audit
 from lycosa.commands.audit import report_lines
 from lycosa.commands.look import limit_of, page_json, page_line, record_lines, status_lines
-from lycosa.config import SETTINGS_KEY, CrawlSettings
+from lycosa.config import CrawlSettings
+from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.records import PageRow
 
 NOW = 1_800_000_000_000

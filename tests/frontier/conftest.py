@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.config import SETTINGS_KEY
 from lycosa.frontier import Reader, StoreRules, open_reader
+from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.frontier.sqlite import SqliteFrontier
 from net.postgres import postgres_server, postgres_url  # noqa: F401

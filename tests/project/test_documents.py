@@ -13,8 +13,8 @@ import pytest
 
 import lycosa
 from lycosa.cli import COMMANDS, main, make_parser
-from lycosa.commands.reference import reference_text
 from lycosa.options import options_of
+from lycosa.reference import reference_text
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -68,7 +68,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 def test_the_reference_is_what_would_be_generated() -> None:
     stored = (ROOT / "docs" / "reference.md").read_text("utf-8")
     assert stored == reference_text(), (
-        "run: .venv/bin/python -m lycosa.commands.reference > docs/reference.md"
+        "run: .venv/bin/python -m lycosa.reference > docs/reference.md"
     )
 
 

@@ -22,7 +22,7 @@ LAYERS = {
     " harvest core exchange diary engine upkeep memory worker node control pipe gauges"
     " machine address_table commons whole",
     "simulated web": "simweb",
-    "command line": "commands cli __main__",
+    "command line": "commands reference cli __main__",
 }
 RANK = {name: rank for rank, names in enumerate(LAYERS.values()) for name in names.split()}
 

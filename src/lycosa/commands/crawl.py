@@ -9,7 +9,6 @@ from typing import Any
 
 from lycosa.called import called
 from lycosa.config import (
-    NODE_KEY,
     Values,
     crawl_settings,
     node_key,
@@ -18,6 +17,7 @@ from lycosa.config import (
     stored_settings,
 )
 from lycosa.errors import CrawlExists, UserError
+from lycosa.frontier.keys import NODE_KEY
 
 
 def crawl(values: Values, words: list[str]) -> int:

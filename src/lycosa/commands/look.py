@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.commands.names import check_outcome, known_domain
-from lycosa.config import Values, redact
+from lycosa.config import Values
 from lycosa.datadir import in_use
 from lycosa.errors import UserError
-from lycosa.terminal import in_json, one_line
+from lycosa.frontier.keys import NODE_KEY
+from lycosa.terminal import in_json, one_line, redact
 from lycosa.view import duration, kinds, size
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def crawl_running(values: Values, found: dict[str, Any]) -> bool:
 
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     """What limits the speed now, by the engines' last words."""
-    from lycosa.config import NODE_KEY, node_key, stored_node, stored_settings
+    from lycosa.config import node_key, stored_node, stored_settings
     from lycosa.metrics import Stats, limiting
 
     settings = stored_settings(stored)

@@ -8,9 +8,10 @@ import uuid
 from pathlib import Path
 
 from lycosa.called import called
-from lycosa.config import Values, redact
+from lycosa.config import Values
 from lycosa.errors import UserError
-from lycosa.terminal import raw
+from lycosa.frontier.keys import CRAWL_KEY, ORIGIN_KEY
+from lycosa.terminal import raw, redact
 
 
 def migrate(values: Values, _: list[str]) -> int:
@@ -47,14 +48,14 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     reader = open_reader(root)
     stored = reader.settings()
     reader.close()
-    original.check(stored.get(original.ORIGIN_KEY), path, moved)
+    original.check(stored.get(ORIGIN_KEY), path, moved)
     crawl_settings = stored_settings(stored) or CrawlSettings(email="")
     frontier = SqliteFrontier(path, crawl_settings.store_rules(), wall_now)
     now = max(wall_now(), frontier.newest_ms() + 1)
     frontier.now_ms = lambda: now
     # A crawl that was killed: its domains wait one delay, as on any start.
     upkeep.rescue(frontier, root, frontier.everyone(), starting=True)
-    crawl = datadir.crawl_of(root) or stored.get(original.CRAWL_KEY) or uuid.uuid4().hex
+    crawl = datadir.crawl_of(root) or stored.get(CRAWL_KEY) or uuid.uuid4().hex
     node = datadir.join(root, crawl)
     move = Move(
         frontier.db, store, node, str(root.resolve()), lambda key: renamed(node, key), _progress

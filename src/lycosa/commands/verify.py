@@ -18,6 +18,7 @@ from lycosa.commands.change import open_writer
 from lycosa.commands.look import opened, same_crawl
 from lycosa.config import Values
 from lycosa.errors import UserError
+from lycosa.frontier.keys import MOVED_KEY
 from lycosa.terminal import in_json
 from lycosa.view import rate, size
 
@@ -125,7 +126,7 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
     import orjson
 
     from lycosa.archive.segments import segment_name
-    from lycosa.verify import MOVED_KEY, moved_segments
+    from lycosa.verify import moved_segments
 
     with opened(values) as reader:
         stored = reader.settings()

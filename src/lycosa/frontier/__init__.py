@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 DATABASE = "crawl.sqlite"
 NOT_SEEDED = "not-seeded"
 ANSWER_MS = 3_600_000  # for which the answer of an errand is kept for others
-LOST_KEY = "lost:"  # before the name of a node: how many pages lost something, as last seen
 MOVED = "moved"  # a file that says to which server the crawl went
 HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
 EXCLUDED = "excluded"  # the reason for which an exclusion drops a URL

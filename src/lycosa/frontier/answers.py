@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.errands import key
+from lycosa.dedup import signed_hash
 from lycosa.frontier import Deferral, Link
 from lycosa.frontier.states import found_order, waits_until
 from lycosa.records import Lease, QueuedUrl, SharedRobots
+from lycosa.urls import domain_id, domain_of, host_of
 
 TURNS = 2  # of a domain: every second one may be an errand, the others are its own
 Keys = dict[tuple[int, int], list[Lease]]
+
+
+def key(url: str) -> tuple[int, int]:
+    """Where the answer of a URL is kept: its domain, and a fingerprint that no page has."""
+    return domain_id(domain_of(host_of(url))), signed_hash("robots " + url)
 
 
 def asked_for(leases: Iterable[Lease]) -> Keys:

@@ -11,9 +11,9 @@ import psycopg
 from psycopg.rows import dict_row
 
 from lycosa.called import called
-from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
 from lycosa.frontier import LeftOut, PagePlace, Place, queries
+from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.postgres_db import check_version, connect, int8s, mapped, parsed, place
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,

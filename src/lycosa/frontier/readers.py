@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from lycosa.frontier import LOST_KEY
+from lycosa.frontier.keys import LOST_KEY
 from lycosa.records import PageRow
 
 Engine = dict[str, Any]

@@ -11,9 +11,9 @@ from typing import Any
 
 from lycosa.called import called
 from lycosa.clock import wall_now
-from lycosa.config import SETTINGS_KEY
 from lycosa.errors import UserError
 from lycosa.frontier import LeftOut, PagePlace, Place, queries
+from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
