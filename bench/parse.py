@@ -28,9 +28,9 @@ from lycosa.frontier import Batch
 from lycosa.harvest import LOOKED_AT, SITEMAP_URLS, Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.scheduler import Held
-from lycosa.scope import Scope, ScopeRules
 from lycosa.simweb import hostile
-from lycosa.urls import domain_id
+from lycosa.urls.canonical import domain_id
+from lycosa.urls.scope import Scope, ScopeRules
 
 PROSE = """
 the of and to in is that for it as with was on are by this be from or at which an have not had but

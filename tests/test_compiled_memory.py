@@ -50,8 +50,8 @@ import random, sys, time
 from array import array
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-loader = ExtensionFileLoader("lycosa._links", sys.argv[1])
-links = module_from_spec(spec_from_loader("lycosa._links", loader))
+loader = ExtensionFileLoader("lycosa.urls._links", sys.argv[1])
+links = module_from_spec(spec_from_loader("lycosa.urls._links", loader))
 loader.exec_module(links)
 units = ["/", "//", "a", ".", "/.", "%", "/%2", "/%", "?", ";", ":", "http", "#", " ", ".pdf",
     ".appimage", "x" * 700, "\xe9", "\u20ac", "-", "[", "", ".", "..........", "/.a"]

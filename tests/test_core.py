@@ -15,8 +15,8 @@ from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import link
+from lycosa.urls.canonical import link
+from lycosa.urls.scope import Scope, ScopeRules
 from lycosa.visit import Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.dedup import content_hash, dedup_key
+from lycosa.urls.fingerprint import content_hash, dedup_key
 
 SITE = "https://example.com/"
 

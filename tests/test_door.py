@@ -18,9 +18,9 @@ from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.records import Flag, QueuedUrl
 from lycosa.scheduler import Held
-from lycosa.scope import Scope, ScopeRules
 from lycosa.seeds import Seed, read
-from lycosa.urls import canonical, domain_id, fingerprint
+from lycosa.urls.canonical import canonical, domain_id, fingerprint
+from lycosa.urls.scope import Scope, ScopeRules
 from lycosa.visit import Visit, VisitRules
 from test_harvest import Bench
 from test_visit import NOW, TO_MS, reply
@@ -185,7 +185,7 @@ def one_line(text: str) -> str:
 
 
 def test_a_bare_seed_with_a_port_stays_canonical_over_http() -> None:
-    from lycosa.urls import over_http
+    from lycosa.urls.canonical import over_http
 
     assert over_http(canonical("https://a.test/x")) == "http://a.test/x"
     assert over_http(canonical("https://a.test:80/x")) == "http://a.test/x"

@@ -19,8 +19,8 @@ from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, QueuedUrl, Request, Response
 from lycosa.scheduler import Held, KnownOrigin, Scheduler
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import fingerprint, link
+from lycosa.urls.canonical import fingerprint, link
+from lycosa.urls.scope import Scope, ScopeRules
 from lycosa.visit import Result, Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0

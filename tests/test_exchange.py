@@ -18,8 +18,8 @@ from lycosa.frontier import Batch, Committed, StoreRules
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Lease, PageRow
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import link
+from lycosa.urls.canonical import link
+from lycosa.urls.scope import Scope, ScopeRules
 
 NOW_MS = 1_800_000_000_000
 

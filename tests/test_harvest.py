@@ -15,8 +15,8 @@ from lycosa.harvest import Harvest, HarvestRules, SentLinks
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated
 from lycosa.scheduler import Held
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.scope import Scope, ScopeRules
 from lycosa.visit import Result
 
 HTML = "Content-Type: text/html; charset=utf-8"

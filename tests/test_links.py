@@ -16,11 +16,11 @@ from lycosa.frontier import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.scheduler import Held
-from lycosa.scope import NOT_TEXT, Scope, ScopeRules
-from lycosa.urls import MAX_URL, domain_id, fingerprint
+from lycosa.urls.canonical import MAX_URL, domain_id, fingerprint
+from lycosa.urls.scope import NOT_TEXT, Scope, ScopeRules
 
 join = pytest.importorskip(
-    "lycosa._links", reason="needs a C compiler when lycosa is installed"
+    "lycosa.urls._links", reason="needs a C compiler when lycosa is installed"
 ).join
 
 SEED = int(os.environ.get("LYCOSA_SEED", "1"))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa import engine, harvest, urls
+from lycosa import engine, harvest
 from lycosa.addresses import Allowed, SharedAddresses, public
 from lycosa.dns import Answer, Resolver
 from lycosa.errands import KEPT as SHARED_KEPT
@@ -17,8 +17,9 @@ from lycosa.metrics import Rates, Stats
 from lycosa.poller import Poller
 from lycosa.records import Lease, QueuedUrl
 from lycosa.scheduler import RECENT, Scheduler
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import LinkResolver
+from lycosa.urls import canonical
+from lycosa.urls.canonical import LinkResolver
+from lycosa.urls.scope import Scope, ScopeRules
 
 MANY = 300_000
 
@@ -48,8 +49,11 @@ def hosts_of_scope() -> tuple[int, int]:
 
 def places() -> tuple[int, int]:
     for number in range(150_000):
-        urls.place_of_origin(f"http://h{number}.test")
-    return urls._place.cache_info().currsize + urls.place_of_origin.cache_info().currsize, 1 << 17
+        canonical.place_of_origin(f"http://h{number}.test")
+    return (
+        canonical._place.cache_info().currsize + canonical.place_of_origin.cache_info().currsize,
+        1 << 17,
+    )
 
 
 def addresses() -> tuple[int, int]:

@@ -12,14 +12,15 @@ from collections import deque
 
 import pytest
 
-from lycosa import harvest, parse, urls
+from lycosa import harvest, parse
 from lycosa.frontier import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.records import Kind, QueuedUrl, Request, Response
 from lycosa.scheduler import Held
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls import canonical
+from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.scope import Scope, ScopeRules
 from lycosa.visit import Result
 
 COMPILED = 0.05  # seconds; 0.03 on a machine with 17 busy processes on 2 cores
@@ -192,8 +193,8 @@ def repeated(before: str, unit: str) -> bytes:
 
 def cost(body: bytes, rules: ScopeRules) -> float:
     """CPU of one page's harvest, in an engine that has seen nothing of it before."""
-    urls._place.cache_clear()
-    urls.place_of_origin.cache_clear()
+    canonical._place.cache_clear()
+    canonical.place_of_origin.cache_clear()
     made = Harvest(HarvestRules(), Scope(rules), lambda _: b"", iter(()))
     held = Held(domain_id("example.com"), "example.com", True, 70, 0, 0, 0, 0, deque(), {})
     request = Request(PAGE, "www.example.com", 443, True, Kind.PAGE, 9.0)

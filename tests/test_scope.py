@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import UserError
-from lycosa.scope import REASONS, Scope, ScopeRules, parse_excludes
-from lycosa.urls import domain_of, split
+from lycosa.urls.canonical import domain_of, split
+from lycosa.urls.scope import REASONS, Scope, ScopeRules, parse_excludes
 
 RULES = ScopeRules()
 

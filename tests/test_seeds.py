@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lycosa.errors import UserError
 from lycosa.records import Flag
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
-from lycosa.urls import domain_of
+from lycosa.urls.canonical import domain_of
 
 BARE = Flag.BARE | Flag.SEED
 

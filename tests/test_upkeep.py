@@ -14,7 +14,7 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.frontier import Batch, StoreRules
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.records import Flag
-from lycosa.urls import link
+from lycosa.urls.canonical import link
 
 NOW_MS = 1_800_000_000_000
 

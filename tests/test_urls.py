@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
-from lycosa import urls
-from lycosa.urls import (
+from lycosa.urls import canonical as urls
+from lycosa.urls.canonical import (
     LinkResolver,
     Parts,
     canonical,

@@ -18,8 +18,8 @@ from lycosa.records import (
     Truncated,
 )
 from lycosa.scheduler import Held, KnownOrigin
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import fingerprint
+from lycosa.urls.canonical import fingerprint
+from lycosa.urls.scope import Scope, ScopeRules
 from lycosa.visit import Result, Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0

@@ -19,8 +19,8 @@ from lycosa.errors import UserError
 from lycosa.frontier import StoreRules
 from lycosa.frontier.keys import DELAYS_KEY, NODE_KEY, SETTINGS_KEY
 from lycosa.options import STORE, Option, TooMuch, options_of, settings
-from lycosa.scope import ScopeRules
 from lycosa.terminal import redact
+from lycosa.urls.scope import ScopeRules
 
 _CONFIG_BYTES = 1 << 20
 _EXCLUDE_BYTES = 64 << 20  # some million lines
@@ -261,7 +261,7 @@ def _shown(value: object) -> str:
 
 def read_excludes(path: Path) -> tuple[str, ...]:
     """The exclusions in a file, in the form that scope keeps them."""
-    from lycosa.scope import parse_excludes
+    from lycosa.urls.scope import parse_excludes
 
     try:
         return parse_excludes(_read_text(path, _EXCLUDE_BYTES).splitlines())

@@ -20,8 +20,8 @@ from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Held, Scheduler
-from lycosa.scope import Scope
-from lycosa.urls import host_of
+from lycosa.urls.canonical import host_of
+from lycosa.urls.scope import Scope
 from lycosa.visit import Result, Visit, VisitRules
 
 BATCH_PAGES = 500

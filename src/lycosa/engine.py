@@ -52,9 +52,9 @@ from lycosa.pipe import Pipe
 from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler
-from lycosa.scope import Scope
 from lycosa.terminal import guarded
-from lycosa.urls import split
+from lycosa.urls.canonical import split
+from lycosa.urls.scope import Scope
 from lycosa.visit import VisitRules
 
 SEGMENT_BYTES = 1 << 30

@@ -27,8 +27,8 @@ from lycosa.records import (
 )
 from lycosa.robots_reply import redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
-from lycosa.scope import Scope
-from lycosa.urls import domain_of, host_of, robots_txt, split
+from lycosa.urls.canonical import domain_of, host_of, robots_txt, split
+from lycosa.urls.scope import Scope
 
 MAX_REDIRECTS = 5  # of one robots.txt, in and out of its domain
 AIM_MS = 24 * 3600 * 1000  # after which the origin is asked anew where its robots.txt is

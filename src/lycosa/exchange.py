@@ -21,7 +21,7 @@ from lycosa.frontier import Batch, Committed, Frontier
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
-from lycosa.scope import Scope
+from lycosa.urls.scope import Scope
 
 log = get_logger("exchange")
 

@@ -22,11 +22,11 @@ from lycosa.decode import ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver
 from lycosa.multis import Multis
 from lycosa.poller import Poller
-from lycosa.ports import BLOCKED
 from lycosa.records import Failure, Request, Response, Truncated
 from lycosa.sharing import FULL, SHORT, Sharing
 from lycosa.transfer import NEVER, FetchLimits, Outcome, Transfer
 from lycosa.trust import ANY
+from lycosa.urls.ports import BLOCKED
 
 __all__ = ["FetchLimits", "FetchSettings", "Fetcher"]
 

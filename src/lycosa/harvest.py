@@ -16,16 +16,13 @@ from lycosa import robotstag, sitemaps
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
 from lycosa.decode import decode
-from lycosa.dedup import content_hash
 from lycosa.frontier import Batch, Purge
 from lycosa.media import OTHER, kind_of
 from lycosa.metrics import Stats
 from lycosa.parse import PARSE_BYTES, Parsed, parse
-from lycosa.ports import blocked_port
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.scheduler import Held
-from lycosa.scope import NOT_TEXT, Scope
-from lycosa.urls import (
+from lycosa.urls.canonical import (
     Link,
     LinkResolver,
     bases,
@@ -37,12 +34,15 @@ from lycosa.urls import (
     link,
     place_of_origin,
 )
+from lycosa.urls.fingerprint import content_hash
+from lycosa.urls.ports import blocked_port
+from lycosa.urls.scope import NOT_TEXT, Scope
 from lycosa.visit import Result
 
 Join = Callable[..., list[str]]
 join: Join | None
 try:
-    from lycosa._links import join
+    from lycosa.urls._links import join
 except ImportError:  # there was no C compiler when lycosa was installed
     join = None
 

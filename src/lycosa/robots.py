@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from string import hexdigits
 
 from lycosa.records import Url
-from lycosa.urls import canonical
+from lycosa.urls.canonical import canonical
 
 AGENT_TOKEN = "lycosa"
 MAX_BYTES = 500 * 1024  # RFC 9309, 2.5: at least this much must be read

@@ -8,7 +8,7 @@ from __future__ import annotations
 from lycosa import robots
 from lycosa.decode import TOO_SLOW, decode
 from lycosa.records import NO_URL, Response, Truncated, Url
-from lycosa.urls import MAX_RAW, canonical
+from lycosa.urls.canonical import MAX_RAW, canonical
 
 ROBOTS_BYTES = 500 << 10
 _UNREADABLE = frozenset({"truncated", "broken", "too-many-members", "too-many-encodings", TOO_SLOW})

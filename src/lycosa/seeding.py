@@ -19,7 +19,7 @@ from lycosa.frontier.keys import NODE_KEY
 from lycosa.log import get_logger
 from lycosa.patience import LONGEST, Patience
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls.canonical import domain_id, fingerprint
 
 CHUNK = 50_000  # a second of the write lock; five times as many chunks take twice the time
 SERVER_CHUNK = 5_000  # others wait for no lock there, but for a long transaction's row versions

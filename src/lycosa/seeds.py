@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from lycosa.errors import UserError
-from lycosa.ports import BLOCKED
 from lycosa.records import Flag, Url
-from lycosa.urls import canonical, domain_of, registrable, split
+from lycosa.urls.canonical import canonical, domain_of, registrable, split
+from lycosa.urls.ports import BLOCKED
 
 _MAX_LINE = 8000  # bytes; longer lines are no seeds
 _BLOCK = 1 << 16  # bytes read at once

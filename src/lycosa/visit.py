@@ -30,8 +30,8 @@ from lycosa.records import (
 )
 from lycosa.robots_reply import location_text, redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
-from lycosa.scope import Scope
-from lycosa.urls import Parts, canonical, domain_of, fingerprint, over_http, split
+from lycosa.urls.canonical import Parts, canonical, domain_of, fingerprint, over_http, split
+from lycosa.urls.scope import Scope
 from lycosa.visit_result import Result as Result
 from lycosa.visit_result import VisitRules as VisitRules
 from lycosa.visit_result import detail

@@ -18,7 +18,7 @@ from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.opening import create
 from lycosa.records import Origin, PageRow
-from lycosa.urls import domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split
 
 
 def link(url: str, depth: int = 0, flags: int = 0) -> Link:

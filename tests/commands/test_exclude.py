@@ -113,8 +113,8 @@ def take_out(crawl: Stored, left_out: int = 1_000_000) -> None:
     from dataclasses import replace
 
     from lycosa.frontier import Batch, Purge, Release
-    from lycosa.scope import Scope, ScopeRules
-    from lycosa.urls import host_of
+    from lycosa.urls.canonical import host_of
+    from lycosa.urls.scope import Scope, ScopeRules
 
     frontier = crawl.open()
     frontier.rules = replace(frontier.rules, left_out=left_out)

@@ -76,7 +76,7 @@ def test_nor_a_seed(server: HttpServer, tmp_path: Path) -> None:
 
 
 def test_a_blocked_port_is_refused_whatever_asks() -> None:
-    from lycosa.scope import REASONS, Scope, ScopeRules
+    from lycosa.urls.scope import REASONS, Scope, ScopeRules
 
     assert "blocked-port" in REASONS
     scope = Scope(ScopeRules())

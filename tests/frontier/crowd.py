@@ -21,7 +21,7 @@ from lycosa.errors import Fenced, StoreGone
 from lycosa.frontier import Batch, Link, Release, StoreRules
 from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.records import Lease, PageRow
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls.canonical import domain_id, fingerprint
 
 DELAY_MS = 20
 LEASE_MS = 4000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lycosa.frontier import Batch, Link, Release
 from lycosa.records import Lease, PageRow, QueuedUrl
-from lycosa.urls import domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split
 
 
 def link(url: str, depth: int = 0, flags: int = 0) -> Link:

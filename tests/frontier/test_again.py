@@ -15,7 +15,7 @@ from lycosa.frontier import Purge, Reader, open_reader
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls.canonical import domain_id, fingerprint
 
 Key = tuple[int, int]
 

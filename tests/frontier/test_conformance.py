@@ -9,7 +9,7 @@ from helpers import batch, link, names, page, release
 from lycosa.errors import Fenced
 from lycosa.frontier import Deferral, Purge, Reader
 from lycosa.records import Flag, Origin, PageRow, QueuedUrl
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls.canonical import domain_id, fingerprint
 
 
 def seed(bench: Bench, *urls: str) -> None:

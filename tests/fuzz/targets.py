@@ -27,11 +27,9 @@ from lycosa import (
     parse,
     politeness,
     robots,
-    scope,
     seeds,
     sitemaps,
     transfer,
-    urls,
 )
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
@@ -39,6 +37,8 @@ from lycosa.errors import LycosaError
 from lycosa.frontier import Batch
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
+from lycosa.urls import canonical as urls
+from lycosa.urls import scope
 from lycosa.visit import Result
 from test_harvest import Bench
 
@@ -47,7 +47,8 @@ from .judge import Target
 _links: ModuleType | None
 _inbox: ModuleType | None
 try:
-    from lycosa import _inbox, _links
+    from lycosa import _inbox
+    from lycosa.urls import _links
 except ImportError:
     _inbox = _links = None
 try:

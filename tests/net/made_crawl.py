@@ -13,12 +13,12 @@ from lycosa.archive.text import text_row
 from lycosa.archive.warc import record_ids, response_records, warcinfo
 from lycosa.clock import wall_now
 from lycosa.config import CrawlSettings, NodeSettings, RunLimits
-from lycosa.dedup import content_hash
 from lycosa.exchange import Exchange, Exchanger
 from lycosa.frontier import Batch, Frontier, Link, Release
 from lycosa.opening import create, open_frontier
 from lycosa.records import Kind, Lease, PageRow, QueuedUrl, Request, Response
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.fingerprint import content_hash
 
 EMAIL = "tests@lycosa.example"
 WORDS = ("web", "spider", "silk", "orb", "weaver", "thread", "dew", "meadow", "venom", "egg")

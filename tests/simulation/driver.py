@@ -23,8 +23,8 @@ from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Scheduler
-from lycosa.scope import Scope, ScopeRules
-from lycosa.urls import domain_id, fingerprint
+from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.scope import Scope, ScopeRules
 from lycosa.visit import VisitRules
 
 TO_MS = 1_800_000_000_000.0  # the store's clock when virtual time is 0

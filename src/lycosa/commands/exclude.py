@@ -27,7 +27,7 @@ _CHUNK = 5000  # URLs of one transaction
 
 def exclude(values: Values, words: list[str]) -> int:
     """Add exclusions to a crawl, list them, or take them back."""
-    from lycosa.scope import parse_excludes
+    from lycosa.urls.scope import parse_excludes
 
     if values["list"]:
         if words or values["remove"]:
@@ -138,8 +138,8 @@ def _remove(values: Values, lines: list[str]) -> int:
 
 def _freed(reader: Reader, removed: Sequence[str]) -> Iterable[LeftOut]:
     """What was taken out and no exclusion that stays would take out again."""
-    from lycosa.scope import Scope, ScopeRules
-    from lycosa.urls import host_of
+    from lycosa.urls.canonical import host_of
+    from lycosa.urls.scope import Scope, ScopeRules
 
     lines = [line for line in reader.exclusions()[1] if line not in removed]
     stays = Scope(ScopeRules(exclude=tuple(lines)))

@@ -34,7 +34,7 @@ def check_outcome(reader: Reader, name: str) -> None:
 
 def known_domain(reader: Reader, text: str) -> str:
     """The domain that was asked for ('' stays); raises UserError for one the crawl never met."""
-    from lycosa.urls import domain_of
+    from lycosa.urls.canonical import domain_of
 
     if not text:
         return ""
@@ -49,7 +49,7 @@ def known_domain(reader: Reader, text: str) -> str:
 
 def _host(text: str) -> str:
     """A host as URLs have it, from whatever a person calls it."""
-    from lycosa.urls import canonical, host_of
+    from lycosa.urls.canonical import canonical, host_of
 
     text = f"[{text}]" if text.count(":") > 1 and "/" not in text and text[0] != "[" else text
     url = canonical(text if "://" in text else f"https://{text}/")

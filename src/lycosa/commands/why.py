@@ -99,15 +99,15 @@ def gather(reader: Reader, url: str) -> Facts:
 
 def _robots_line(origin: Origin, url: str) -> str:
     from lycosa.robots import Rules
-    from lycosa.urls import split
+    from lycosa.urls.canonical import split
 
     allowed, line = Rules.load(origin.rules).match(split(url).target)
     return "" if allowed else line or "everything is disallowed"
 
 
 def _refused(facts: Facts, settings: CrawlSettings, reader: Reader) -> tuple[str, tuple[str, ...]]:
-    from lycosa.scope import Scope, ScopeRules
-    from lycosa.urls import split
+    from lycosa.urls.canonical import split
+    from lycosa.urls.scope import Scope, ScopeRules
 
     _, lines = reader.exclusions()
     seeded = bool(facts.domain_row and facts.domain_row["seeded"])
@@ -219,7 +219,7 @@ def _rules(facts: Facts) -> list[str]:
 
 
 def _elsewhere(aim: str, domain: str) -> list[str]:
-    from lycosa.urls import domain_of, host_of
+    from lycosa.urls.canonical import domain_of, host_of
 
     line = f"robots.txt   redirects to {aim}"
     if domain_of(host_of(aim)) == domain:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.dedup import signed_hash
 from lycosa.frontier import Deferral, Link
 from lycosa.frontier.states import found_order, waits_until
 from lycosa.records import Lease, QueuedUrl, SharedRobots
-from lycosa.urls import domain_id, domain_of, host_of
+from lycosa.urls.canonical import domain_id, domain_of, host_of
+from lycosa.urls.fingerprint import signed_hash
 
 TURNS = 2  # of a domain: every second one may be an errand, the others are its own
 Keys = dict[tuple[int, int], list[Lease]]

@@ -12,7 +12,7 @@ from lycosa.frontier.postgres_add import PostgresAdder
 from lycosa.frontier.postgres_db import Int8s, int8s, texts
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
-from lycosa.urls import split
+from lycosa.urls.canonical import split
 
 
 class PostgresAgain(PostgresAdder):

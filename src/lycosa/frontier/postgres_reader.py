@@ -27,7 +27,7 @@ from lycosa.frontier.readers import (
 )
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
-from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import canonical, domain_id, domain_of, fingerprint, split
 
 SQL = queries.load("postgres")
 Row = dict[str, Any]

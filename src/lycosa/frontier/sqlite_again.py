@@ -13,7 +13,7 @@ from lycosa.frontier.sqlite_add import SqliteAdder
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.records import NO_URL
-from lycosa.urls import split
+from lycosa.urls.canonical import split
 
 SQL = queries.load("sqlite")
 

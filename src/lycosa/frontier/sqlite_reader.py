@@ -35,7 +35,7 @@ from lycosa.frontier.sqlite_db import (
 from lycosa.frontier.sqlite_store import json_ids
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
-from lycosa.urls import canonical, domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import canonical, domain_id, domain_of, fingerprint, split
 
 SQL = queries.load("sqlite")
 

@@ -22,8 +22,8 @@ from typing import NamedTuple
 from ada_url import idna, join_url, normalize_url
 from xxhash import xxh3_64_intdigest
 
-from lycosa.dedup import dedup_key, signed_hash
 from lycosa.records import Url
+from lycosa.urls.fingerprint import dedup_key, signed_hash
 
 MAX_URL = 2000  # characters of a canonical URL
 # Raw input beyond this is not even parsed: no sane spelling of a good URL is four times its size.

@@ -192,7 +192,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "lycosa._links",
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "lycosa.urls._links",
                                         .m_doc = "The plain links of a page.", .m_size = 0,
                                         .m_methods = methods};
 

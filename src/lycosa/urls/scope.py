@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from lycosa.errors import UserError
-from lycosa.ports import blocked_port
-from lycosa.urls import canonical, registrable, split
+from lycosa.urls.canonical import canonical, registrable, split
+from lycosa.urls.ports import blocked_port
 
 # Every answer of `Scope.refuses` but ''.
 REASONS = (
