@@ -33,7 +33,7 @@ from selectolax.lexbor import LexborHTMLParser
 from kit import runs
 from kit.runs import Job
 from lycosa import curl
-from lycosa.parse import parse
+from lycosa.page.html import parse
 from lycosa.simweb.names import Names
 from lycosa.simweb.serve import SimWeb
 

@@ -22,11 +22,12 @@ from functools import partial
 
 from selectolax.lexbor import LexborHTMLParser
 
-from lycosa import charset, htmlscan, parse, robots, sitemaps
-from lycosa.decode import decode
+from lycosa import robots
 from lycosa.frontier import Batch
 from lycosa.harvest import LOOKED_AT, SITEMAP_URLS, Harvest, HarvestRules
 from lycosa.metrics import Stats
+from lycosa.page import charset, html, html_scan, sitemaps
+from lycosa.page.decode import decode
 from lycosa.scheduler import Held
 from lycosa.simweb import hostile
 from lycosa.urls.canonical import domain_id
@@ -140,7 +141,7 @@ def pages(rounds: int) -> None:
     """Ordinary pages."""
     for size, links in PAGES:
         body = page(size, links)
-        parsed = parse.parse_html(body, TYPE)
+        parsed = html.parse_html(body, TYPE)
         print(f"{len(body)} bytes, {body.count(b'<')} '<',", end=" ")
         print(f"{len(parsed.links)} links, {len(parsed.text)} characters of text")
         measure(
@@ -148,16 +149,16 @@ def pages(rounds: int) -> None:
         )
         measure("charset", lambda body=body: charset.to_utf8(body, TYPE), rounds)
         measure("parse_html without text", lambda body=body: _without_text(body), rounds)
-        measure("parse_html", lambda body=body: parse.parse_html(body, TYPE), rounds)
+        measure("parse_html", lambda body=body: html.parse_html(body, TYPE), rounds)
         measure("in Python, text and tags", lambda body=body: _in_python(body), rounds)
 
 
-def _without_text(body: bytes) -> parse.Parsed:
-    return parse.parse_html(body, TYPE, max_text=0)
+def _without_text(body: bytes) -> html.Parsed:
+    return html.parse_html(body, TYPE, max_text=0)
 
 
 def _in_python(body: bytes) -> object:
-    return htmlscan.scan(body, {}, parse.MAX_NOTES, parse.MAX_TEXT)
+    return html_scan.scan(body, {}, html.MAX_NOTES, html.MAX_TEXT)
 
 
 def links(rounds: int) -> None:
@@ -195,7 +196,7 @@ def worst(rounds: int) -> None:
 
 def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
     for name, make in hostile.LARGE.items():
-        yield f"html, {name}", partial(parse.parse, make()[:LOOKED_AT], TYPE)
+        yield f"html, {name}", partial(html.parse, make()[:LOOKED_AT], TYPE)
     units = {
         "a reference": b"&#1;", "line breaks": b"a<br>", "links": b"<a href=/%d>x</a>",
         "formatting": b"<b>x", "tags": b"<p></p>", "latin": b"h\xe9llo <i>w\xf6rld</i> ",
@@ -203,14 +204,14 @@ def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
         "open divs": b"<div>", "spaces": b"&nbsp; ", "400 attributes": _crowd(400),
     }  # fmt: skip
     for name, unit in units.items():
-        yield f"html, {name}", partial(parse.parse, _repeat(unit), "text/html")
+        yield f"html, {name}", partial(html.parse, _repeat(unit), "text/html")
     reopened = b"<p>" + b"".join(b"<b %d>" % i for i in range(318)) + b"<p>x" * 320
-    yield "html, formatting reopened", partial(parse.parse, _repeat(reopened), "text/html")
+    yield "html, formatting reopened", partial(html.parse, _repeat(reopened), "text/html")
     names = b" ".join(b"a%d" % i for i in range(120))
     large = b"<p>" + b"".join(b"<b %d %s>" % (i, names) for i in range(55)) + b"<p>x" * 560
-    yield "html, the same, with attributes", partial(parse.parse, large, "text/html")
+    yield "html, the same, with attributes", partial(html.parse, large, "text/html")
     for name, unit in {"lines": b"\n", "latin": b"h\xe9 w\xf6\n", "words": b"some words\n"}.items():
-        yield f"text, {name}", partial(parse.parse, _repeat(unit), "text/plain")
+        yield f"text, {name}", partial(html.parse, _repeat(unit), "text/plain")
     rules = {
         "rules": b"allow:/%d\n", "wildcards": b"disallow:/*a%d*b\n",
         "escapes": b"allow:/%%41%%e4%d\n",
@@ -232,11 +233,11 @@ def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
     bomb = gzip.compress(bytes(64 << 20), 1)
     yield (
         "gzip bomb, unpacked and parsed",
-        lambda: parse.parse(decode(bomb, "gzip", LOOKED_AT)[0], TYPE),
+        lambda: html.parse(decode(bomb, "gzip", LOOKED_AT)[0], TYPE),
     )
     for name, unit in {"plain": "/x/%d", "dotted": "../x/%d", "not ascii": "/\xe4/%d"}.items():
-        hrefs = [unit % number for number in range(parse.MAX_LINKS)]
-        yield f"{parse.MAX_LINKS} links, {name}", lambda hrefs=hrefs: _send([hrefs])
+        hrefs = [unit % number for number in range(html.MAX_LINKS)]
+        yield f"{html.MAX_LINKS} links, {name}", lambda hrefs=hrefs: _send([hrefs])
 
 
 def _crowd(count: int) -> bytes:

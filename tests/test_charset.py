@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cpu import cpu_seconds
-from lycosa.charset import sniff, to_text, to_utf8
+from lycosa.page.charset import sniff, to_text, to_utf8
 
 # Python's codec, where it has another name.
 CODECS = {"shift_jis": "cp932", "big5": "big5hkscs", "euc-kr": "cp949"}
@@ -114,7 +114,7 @@ def test_a_bogus_declaration_does_not_hide_the_next_one(page: bytes, expected: s
 
 
 def test_surrogates_that_stand_alone_are_replaced_and_nothing_else() -> None:
-    from lycosa.encoding import text_of
+    from lycosa.page.encoding import text_of
 
     chance = random.Random(7)
     units = [0x41, 0xE9, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x20AC, 0xFFFD, 0xD7FF, 0xE000]

@@ -16,8 +16,8 @@ SCAN = r"""
 import importlib.util, random, sys, time
 from html.entities import html5
 from importlib.machinery import ExtensionFileLoader
-loader = ExtensionFileLoader("lycosa._scan", sys.argv[1])
-scan = importlib.util.module_from_spec(importlib.util.spec_from_loader("lycosa._scan", loader))
+loader = ExtensionFileLoader("lycosa.page._scan", sys.argv[1])
+scan = importlib.util.module_from_spec(importlib.util.spec_from_loader("lycosa.page._scan", loader))
 loader.exec_module(scan)
 units = ["<", "<a ", "<a href='", '<a b="', "<!--", "-->", "<!-", "&", "&a", "&#1", "&#x", "&nbsp;",
     "<svg>", "</svg>", "<svg/>", "<p>", "</", "<script>", "</script>", "<title>", "</title>",

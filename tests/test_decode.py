@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from cpu import cpu_seconds
-from lycosa.decode import ACCEPT_ENCODING, MAX_MEMBERS, decode
+from lycosa.page.decode import ACCEPT_ENCODING, MAX_MEMBERS, decode
 
 TEXT = b"".join(b"line %d of a page that is worth compressing\n" % i for i in range(5_000))
 LIMIT = 10_000_000
@@ -291,7 +291,7 @@ def test_two_megabytes_of_real_text_have_time_enough(name: str) -> None:
     text = b" ".join(chance.choices(words, k=400_000))[: 2 << 20]
     body = PACKERS[name](text)
     assert decode(body, name, 2 << 20) == (text, False, "")
-    from lycosa.decode import CPU_SECONDS
+    from lycosa.page.decode import CPU_SECONDS
 
     took = cpu_seconds(lambda: decode(body, name, 2 << 20), enough=0.0, tries=5)
     assert took < CPU_SECONDS / 2
@@ -299,7 +299,7 @@ def test_two_megabytes_of_real_text_have_time_enough(name: str) -> None:
 
 BOMB = """
 import sys, time
-from lycosa.decode import decode
+from lycosa.page.decode import decode
 body = sys.stdin.buffer.read()
 decode(b"", "gzip", 1)
 def peak():

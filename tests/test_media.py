@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from lycosa.parse import parse
+from lycosa.page.html import parse
 from lycosa.records import Kind, Request, Response
 from lycosa.transfer import wants_body
 from test_harvest import Bench

@@ -12,10 +12,11 @@ from collections import deque
 
 import pytest
 
-from lycosa import harvest, parse
+from lycosa import harvest
 from lycosa.frontier import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
+from lycosa.page import html
 from lycosa.records import Kind, QueuedUrl, Request, Response
 from lycosa.scheduler import Held
 from lycosa.urls import canonical
@@ -25,7 +26,7 @@ from lycosa.visit import Result
 
 COMPILED = 0.05  # seconds; 0.03 on a machine with 17 busy processes on 2 cores
 IN_PYTHON = 0.15  # 0.065 there: decision 0003 lists what is not looked at instead
-SIZE = parse.PARSE_BYTES
+SIZE = html.PARSE_BYTES
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 PAGE = "https://www.example.com/a/b.html"
 EXCLUDED = ("ads.example.net", ".gov", "*.shop.example.org")
@@ -221,10 +222,10 @@ def best(body: bytes, allowed: float, rules: ScopeRules) -> float:
 @pytest.fixture(params=["compiled", "python"])
 def allowed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> float:
     if request.param == "compiled":
-        if not parse.compiled():
+        if not html.compiled():
             pytest.skip("there was no C compiler when lycosa was installed")
         return COMPILED
-    monkeypatch.setattr(parse, "scan", None)
+    monkeypatch.setattr(html, "scan", None)
     monkeypatch.setattr(harvest, "join", None)
     return IN_PYTHON
 
@@ -259,6 +260,6 @@ def test_ordinary_pages_lose_no_link(allowed: float) -> None:
     made = Harvest(HarvestRules(), Scope(ScopeRules()), lambda _: b"", iter(()))
     held = Held(domain_id("example.com"), "example.com", True, 70, 0, 0, 0, 0, deque(), {})
     batch, stats = Batch(), Stats()
-    made._links(held, parse.parse(body, "text/html").links, PAGE, 1, batch, stats)
+    made._links(held, html.parse(body, "text/html").links, PAGE, 1, batch, stats)
     assert len(batch.links) == len(hrefs)
     assert not stats.drops

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from lycosa import parse
-from lycosa.parse import Parsed, parse_html, parse_text
+from lycosa.page import html as parse
+from lycosa.page.html import Parsed, parse_html, parse_text
 
 ROOT = Path(__file__).parent.parent
 

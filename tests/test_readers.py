@@ -18,8 +18,8 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 import html_standard as standard
-from lycosa import parse
-from lycosa.parse import Parsed, parse_html
+from lycosa.page import html
+from lycosa.page.html import Parsed, parse_html
 from lycosa.simweb import hostile
 
 SEED = int(os.environ.get("LYCOSA_SEED", "1"))  # of the mutations; it is printed
@@ -28,8 +28,8 @@ SEED = int(os.environ.get("LYCOSA_SEED", "1"))  # of the mutations; it is printe
 @pytest.fixture(params=["compiled", "python"])
 def read(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Parsed]:
     if request.param == "python":
-        monkeypatch.setattr(parse, "scan", None)
-    elif not parse.compiled():
+        monkeypatch.setattr(html, "scan", None)
+    elif not html.compiled():
         pytest.skip("there was no C compiler when lycosa was installed")
     return lambda page: parse_html(page.encode(), "text/html; charset=utf-8")
 
@@ -185,11 +185,11 @@ def mutated(chance: random.Random, pages: list[str]) -> str:
 
 def both(page: bytes, max_links: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Parsed, Parsed]:
     """What the compiled reader finds in a page, and what the one in Python does."""
-    if not parse.compiled():
+    if not html.compiled():
         pytest.skip("there was no C compiler when lycosa was installed")
     quick = parse_html(page, "text/html; charset=utf-8", max_links=max_links)
     with monkeypatch.context() as patch:
-        patch.setattr(parse, "scan", None)
+        patch.setattr(html, "scan", None)
         return quick, parse_html(page, "text/html; charset=utf-8", max_links=max_links)
 
 
@@ -213,8 +213,8 @@ def test_both_readers_find_the_same_for_long(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_both_readers_note_the_same() -> None:
-    scan = pytest.importorskip("lycosa._scan", reason="no C compiler").scan
-    from lycosa import htmlscan
+    scan = pytest.importorskip("lycosa.page._scan", reason="no C compiler").scan
+    from lycosa.page import html_scan
 
     print("LYCOSA_SEED", SEED)
     chance = random.Random(SEED)
@@ -222,7 +222,9 @@ def test_both_readers_note_the_same() -> None:
     for _ in range(5_000):
         page = mutated(chance, pages).encode("utf-8", "replace")
         items = chance.choice((1_000, 3, 0))
-        assert scan(page, html5, items, 1 << 20) == htmlscan.scan(page, html5, items, 1 << 20), page
+        assert scan(page, html5, items, 1 << 20) == html_scan.scan(page, html5, items, 1 << 20), (
+            page
+        )
 
 
 @pytest.mark.parametrize("kind", sorted(hostile.LARGE))

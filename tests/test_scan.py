@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa import htmlscan, parse
-from lycosa.parse import parse_html
+from lycosa.page import html as parse
+from lycosa.page import html_scan
+from lycosa.page.html import parse_html
 
 scan = pytest.importorskip(
-    "lycosa._scan", reason="needs a C compiler when lycosa is installed"
+    "lycosa.page._scan", reason="needs a C compiler when lycosa is installed"
 ).scan
 
 
@@ -103,7 +104,7 @@ BLOCKS = ("<p>", "<div class='x y'>", "<h2>", "<ul><li>", "<section id=1>", "<ta
 INLINES = ("<b>", "<a href='/x%d'>", '<span class="a b">', "<em>", "<a rel=nofollow href=/n%d>")
 
 
-@pytest.mark.parametrize("name", sorted((*htmlscan.FLAGS, "unknown")))
+@pytest.mark.parametrize("name", sorted((*html_scan.FLAGS, "unknown")))
 def test_elements_break_lines_in_both_ways(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     page = f"<body>a<{name}>b</{name}>c<table><tr><td>a<{name}>b</{name}>c".encode()
     quick = parse_html(page, "text/html").text

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lycosa.sitemaps import Sitemap, parse
+from lycosa.page.sitemaps import Sitemap, parse
 
 URLSET = b"""<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://x/image">

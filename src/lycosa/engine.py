@@ -33,7 +33,6 @@ from lycosa.clock import LONG_MS, engine_now
 from lycosa.config import CrawlSettings
 from lycosa.control import lateness
 from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
-from lycosa.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.diary import Diary, DiaryThread
 from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
@@ -47,6 +46,7 @@ from lycosa.log import get_logger, setup
 from lycosa.mark import Mark
 from lycosa.memory import Collector, share_heap
 from lycosa.metrics import Stats
+from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.patience import Patience
 from lycosa.pipe import Pipe
 from lycosa.poller import Poller, Ready

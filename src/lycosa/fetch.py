@@ -18,9 +18,9 @@ from functools import partial
 
 from lycosa import curl
 from lycosa.addresses import Allowed, Inside
-from lycosa.decode import ACCEPT_ENCODING
 from lycosa.dns import Answer, Resolver
 from lycosa.multis import Multis
+from lycosa.page.decode import ACCEPT_ENCODING
 from lycosa.poller import Poller
 from lycosa.records import Failure, Request, Response, Truncated
 from lycosa.sharing import FULL, SHORT, Sharing

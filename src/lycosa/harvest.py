@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import robotstag, sitemaps
+from lycosa import robotstag
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
-from lycosa.decode import decode
 from lycosa.frontier import Batch, Purge
-from lycosa.media import OTHER, kind_of
 from lycosa.metrics import Stats
-from lycosa.parse import PARSE_BYTES, Parsed, parse
+from lycosa.page import sitemaps
+from lycosa.page.decode import decode
+from lycosa.page.html import PARSE_BYTES, Parsed, parse
+from lycosa.page.media import OTHER, kind_of
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.scheduler import Held
 from lycosa.urls.canonical import (

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Protocol
 
-from lycosa import media
 from lycosa.curl import Code, Easy, Headers, Inbox, Quota
+from lycosa.page import media
 from lycosa.records import Failure, Kind, Request, Truncated, header_list
 from lycosa.sharing import SMALL
 

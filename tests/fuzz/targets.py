@@ -19,23 +19,13 @@ from types import ModuleType
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import (
-    charset,
-    decode,
-    harvest,
-    inbox,
-    parse,
-    politeness,
-    robots,
-    seeds,
-    sitemaps,
-    transfer,
-)
+from lycosa import harvest, inbox, politeness, robots, seeds, transfer
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.errors import LycosaError
 from lycosa.frontier import Batch
 from lycosa.metrics import Stats
+from lycosa.page import charset, decode, html, sitemaps
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
 from lycosa.urls import canonical as urls
 from lycosa.urls import scope
@@ -57,7 +47,7 @@ except ImportError:
     _testcapi = None  # type: ignore[assignment]
 
 TARGETS: dict[str, Target] = {}
-COMPILED_SCAN, COMPILED_JOIN = parse.scan, harvest.join
+COMPILED_SCAN, COMPILED_JOIN = html.scan, harvest.join
 TYPES = ("text/html", "text/html; charset=", "", "text/plain", "application/xml", "text/css; x=")
 
 
@@ -123,20 +113,20 @@ def page(data: bytes) -> None:
         label, _, body = body.partition(b"\n")
         content_type += label.decode("latin-1")
     for reader in {COMPILED_SCAN, None}:
-        parse.scan = reader
+        html.scan = reader
         try:
-            found = parse.parse(body, content_type, obey_nofollow=kind < 128)
+            found = html.parse(body, content_type, obey_nofollow=kind < 128)
         finally:
-            parse.scan = COMPILED_SCAN
-        assert len(found.links) <= parse.MAX_LINKS and len(found.text) <= parse.MAX_TEXT
-        assert len(found.title) <= parse.MAX_TITLE
-        assert all(len(link) <= 4 * parse.MAX_HREF for link in found.links)
+            html.scan = COMPILED_SCAN
+        assert len(found.links) <= html.MAX_LINKS and len(found.text) <= html.MAX_TEXT
+        assert len(found.title) <= html.MAX_TITLE
+        assert all(len(link) <= 4 * html.MAX_HREF for link in found.links)
         found.text.encode()  # no half of a surrogate pair
 
 
 # --- links ---
 
-MOST = parse.MAX_LINKS  # hrefs of one page
+MOST = html.MAX_LINKS  # hrefs of one page
 ENDINGS = frozenset(["pdf", "appimage"])
 # Functions without a frame of Python's: one that can't be allocated is none of our business.
 HASHES = (xxh3_64_intdigest, bytes.hex, xxh3_64_intdigest, partial(pow, 1 << 70, 1))

@@ -3,7 +3,7 @@ import zlib
 
 import pytest
 
-from lycosa.parse import parse
+from lycosa.page.html import parse
 from lycosa.simweb.filler import Filler, joined_crc, zero_bomb
 from lycosa.simweb.markup import body
 

@@ -12,9 +12,9 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 
-from lycosa import media
 from lycosa.archive.text import rfc3339
-from lycosa.decode import decode
+from lycosa.page import media
+from lycosa.page.decode import decode
 from lycosa.records import Response
 
 SPECIFICATION = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"

@@ -176,7 +176,7 @@ def _per_day(per_second: float) -> str:
 
 def take_readings(values: Values, seeds: list[str]) -> Readings:
     """Ask the machine."""
-    from lycosa.parse import compiled
+    from lycosa.page.html import compiled
 
     name, domains = _seeded(seeds, values["name"])
     engines = min(values["engines"] or cores(), values["max-workers"])

@@ -1262,7 +1262,7 @@ static struct element *element_of(const char *name, Py_ssize_t size, unsigned st
     for (struct element *e = *slot; e != NULL; e = e->next)
         if (e->size == size && memcmp(e->name, name, (size_t)size) == 0) return e;
     if (element_count == ELEMENTS_MAX || size > NAME_SIZE)
-        Py_FatalError("lycosa._scan: the table of elements is too small");
+        Py_FatalError("lycosa.page._scan: the table of elements is too small");
     struct element *added = &elements[element_count++];
     memcpy(added->name, name, (size_t)size);
     added->size = size;
@@ -1375,7 +1375,7 @@ static void fill_classes(void) {
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc}, {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "lycosa._scan", "One pass over an HTML page.", -1, methods,
+    PyModuleDef_HEAD_INIT, "lycosa.page._scan", "One pass over an HTML page.", -1, methods,
     NULL, NULL, NULL, NULL,
 };
 

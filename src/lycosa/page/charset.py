@@ -11,7 +11,7 @@ import codecs
 import re
 from collections.abc import Iterator
 
-from lycosa.encoding import label, text_of
+from lycosa.page.encoding import label, text_of
 
 HEAD_BYTES = 4_096  # where <meta charset> is looked for; the standard says 1,024, pages say more
 SAMPLE_BYTES = 1_500  # given to the statistical test, which takes about 0.5 ms for it

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from html.entities import html5
 from typing import Any
 
-from lycosa import charset, htmlscan, media
+from lycosa.page import charset, html_scan, media
 
 Scan = Callable[[bytes, dict[str, str], int, int], tuple[str, list[Any], int]]
 scan: Scan | None
 try:
-    from lycosa._scan import scan
+    from lycosa.page._scan import scan
 except ImportError:  # there was no C compiler when lycosa was installed
     scan = None
 
@@ -106,7 +106,7 @@ def parse_html(
     """Links, text and wishes of an HTML page, in bounded time whatever its author intended."""
     page, name = charset.to_utf8(body[:PARSE_BYTES], content_type)
     reader = _Reader(obey_nofollow, max_links)
-    text, items, dropped = (scan or htmlscan.scan)(page, html5, MAX_NOTES, 4 * max_text)
+    text, items, dropped = (scan or html_scan.scan)(page, html5, MAX_NOTES, 4 * max_text)
     reader.notes(items)
     found = reader.found
     found.charset = name

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lycosa.elements import (
+from lycosa.page.html_elements import (
     ANCHOR,
     BLOCK,
     BREAKOUT,
@@ -45,8 +45,17 @@ from lycosa.elements import (
     VOID,
     Open,
 )
-from lycosa.htmlstack import BUTTONS, HEADINGS, ITEMS, MAX_DEPTH, SEPARATOR, TABLES, Stack, html_in
-from lycosa.references import in_attribute, in_text, in_title
+from lycosa.page.html_references import in_attribute, in_text, in_title
+from lycosa.page.html_stack import (
+    BUTTONS,
+    HEADINGS,
+    ITEMS,
+    MAX_DEPTH,
+    SEPARATOR,
+    TABLES,
+    Stack,
+    html_in,
+)
 
 # What Python has no time for; of 1,330 real pages none had half of this. The C has no such bounds.
 MAX_TAGS = 45_000  # and comments, about 1 us each

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lycosa.elements import (
+from lycosa.page.html_elements import (
     BARRIER,
     CELL,
     FLAGS,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from lycosa import charset
+from lycosa.page import charset
 from lycosa.records import Url
 from lycosa.urls.canonical import canonical, domain_of, host_of, rooted
 
