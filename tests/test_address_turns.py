@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from lycosa.address_table import SharedTable, memory
-from lycosa.address_turns import NOWHERE, AddressTurns, OwnTable, Table
+from lycosa.politeness.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 
 
 def made(shared: bool, free_from: float = 0.0) -> Table:
@@ -104,7 +104,7 @@ ENGINE = """
 import random, sys, time
 from lycosa.clock import engine_now
 from lycosa.address_table import SharedTable
-from lycosa.address_turns import AddressTurns
+from lycosa.politeness.address_turns import AddressTurns
 turns = AddressTurns(0.01, 90.0, SharedTable(int(sys.argv[1])))
 for _ in range(15):
     again, place = turns.ask("192.0.2.1", 0, engine_now())

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from cpu import cpu_seconds
-from lycosa import errands, robots
+from lycosa import errands
 from lycosa.frontier import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
+from lycosa.politeness import robots
 from lycosa.records import Flag, QueuedUrl
 from lycosa.scheduler import Held
 from lycosa.seeds import Seed, read

@@ -141,7 +141,7 @@ def test_x_robots_tag(header: str, outcome: str, links: int) -> None:
 
 @pytest.mark.parametrize("piece", ["a:", ":", "a:,", ",", "lycosa: ", "max-a:b,", "1:"])
 def test_a_long_x_robots_tag_costs_little(piece: str) -> None:
-    from lycosa.robotstag import wishes
+    from lycosa.politeness.robots_tag import wishes
 
     begin = time.process_time()
     wishes([piece * (100_000 // len(piece)) + " noindex"] * 3)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from cpu import cpu_seconds
-from lycosa import politeness
+from lycosa.politeness import delay
 
 NOW_MS = 1_800_000_000_000  # Fri, 15 Jan 2027 08:00:00 GMT
 
@@ -28,30 +28,30 @@ NOW_MS = 1_800_000_000_000  # Fri, 15 Jan 2027 08:00:00 GMT
     ],
 )
 def test_retry_after(header: str, seconds: float | None) -> None:
-    assert politeness.retry_after(header, NOW_MS) == seconds
+    assert delay.retry_after(header, NOW_MS) == seconds
 
 
 def test_crawl_delay_slows_and_never_hurries() -> None:
-    assert politeness.domain_delay(70, None) == 70
-    assert politeness.domain_delay(70, 5) == 70
-    assert politeness.domain_delay(70, 600) == 600
-    assert politeness.domain_delay(70, 1_000_000) == 1_000_000
+    assert delay.domain_delay(70, None) == 70
+    assert delay.domain_delay(70, 5) == 70
+    assert delay.domain_delay(70, 600) == 600
+    assert delay.domain_delay(70, 1_000_000) == 1_000_000
 
 
 def test_busy_backs_off_in_multiples_of_the_delay_then_gives_up() -> None:
-    pauses = [politeness.busy("", NOW_MS, failures, 70.0) for failures in range(4)]
+    pauses = [delay.busy("", NOW_MS, failures, 70.0) for failures in range(4)]
     assert [pause.seconds for pause in pauses[:3]] == [70, 280, 1120]
     assert [pause.give_up for pause in pauses] == ["", "", "", "overloaded"]
     assert pauses[3].whole_domain
 
 
 def test_busy_obeys_retry_after_but_never_hurries() -> None:
-    assert politeness.busy("3600", NOW_MS, 0, 70.0).seconds == 3600
-    assert politeness.busy("1", NOW_MS, 0, 70.0).seconds == 70
+    assert delay.busy("3600", NOW_MS, 0, 70.0).seconds == 3600
+    assert delay.busy("1", NOW_MS, 0, 70.0).seconds == 70
 
 
 def test_retry_after_beyond_a_day_fails_with_its_reason() -> None:
-    pause = politeness.busy("86401", NOW_MS, 0, 70.0)
+    pause = delay.busy("86401", NOW_MS, 0, 70.0)
     assert pause.give_up == "retry-after-too-long"
     assert pause.whole_domain  # the site asked for days, whichever page it was
 
@@ -62,7 +62,4 @@ def test_retry_after_beyond_a_day_fails_with_its_reason() -> None:
 def test_a_long_retry_after_costs_nothing(unit: str) -> None:
     """Only so much of it is looked at as a date can have."""
     for header in (unit * (90_000 // len(unit)), "Mon, 01 Jan 2024 00:00:00 " + unit * 20_000):
-        assert (
-            cpu_seconds(lambda header=header: politeness.retry_after(header, 0), enough=0.001)
-            < 0.002
-        )
+        assert cpu_seconds(lambda header=header: delay.retry_after(header, 0), enough=0.001) < 0.002

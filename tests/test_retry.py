@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa import retry
+from lycosa.politeness import retry
 from lycosa.records import Failure
 
 

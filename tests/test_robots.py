@@ -9,7 +9,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lycosa.robots import ALLOW_ALL, DISALLOW_ALL, MAX_BYTES, MAX_DELAY, MAX_RULES, Rules, parse
+from lycosa.politeness.robots import (
+    ALLOW_ALL,
+    DISALLOW_ALL,
+    MAX_BYTES,
+    MAX_DELAY,
+    MAX_RULES,
+    Rules,
+    parse,
+)
 
 
 def allowed(text: str | bytes, target: str, agent: str = "lycosa") -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from cpu import cpu_seconds
-from lycosa import robots
+from lycosa.politeness import robots
 
 SIZE = 500 * 1024 - 200  # not so large that the last line is left out as cut
 ALL = b"User-agent: *\n"

@@ -7,7 +7,7 @@ from collections import deque
 
 import pytest
 
-from lycosa import robots
+from lycosa.politeness import robots
 from lycosa.records import (
     Failure,
     Flag,

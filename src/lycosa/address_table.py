@@ -15,7 +15,7 @@ import struct
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa.address_turns import OwnTable, Table
+from lycosa.politeness.address_turns import OwnTable, Table
 
 _SLOTS = 1 << 17
 _PAIR = struct.Struct("dd")

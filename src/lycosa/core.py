@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lycosa.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 from lycosa.backlog import Backlog
 from lycosa.errands import OUTCOME, WAITS, RecentAnswers, Slots, first_url, is_errand, link
 from lycosa.exchange import Exchange, Reply
 from lycosa.frontier import EXCLUDED, Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
+from lycosa.politeness.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Held, Scheduler
 from lycosa.urls.canonical import host_of

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from lycosa.frontier import ANSWER_MS, Link
 from lycosa.frontier.answers import key
+from lycosa.politeness.robots_reply import redirect_of, rules_of
 from lycosa.records import (
     NO_URL,
     Flag,
@@ -25,7 +26,6 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.robots_reply import redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.urls.canonical import domain_of, host_of, robots_txt, split
 from lycosa.urls.scope import Scope

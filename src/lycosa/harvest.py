@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import robotstag
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
 from lycosa.frontier import Batch, Purge
@@ -21,6 +20,7 @@ from lycosa.page import sitemaps
 from lycosa.page.decode import decode
 from lycosa.page.html import PARSE_BYTES, Parsed, parse
 from lycosa.page.media import OTHER, kind_of
+from lycosa.politeness import robots_tag
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.scheduler import Held
 from lycosa.urls.canonical import (
@@ -212,7 +212,7 @@ class Harvest:
             row.outcome = "not-text"  # its type was not told, or could not be seen before unpacking
             return
         parsed = parse(body, content_type, obey_nofollow=self.rules.obey_nofollow)
-        noindex, nofollow = robotstag.wishes(response.headers(b"x-robots-tag"))
+        noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"))
         parsed.noindex |= noindex
         parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]

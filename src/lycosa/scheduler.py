@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lycosa.frontier import Release
+from lycosa.politeness.robots import Rules
 from lycosa.records import Lease, Origin, QueuedUrl, SharedRobots
-from lycosa.robots import Rules
 
 SPARE = 8  # domains that an engine may hold beyond twice what another has: not worth moving
 KEEP = 1.25  # domains held, as a multiple of rate x delay

@@ -12,9 +12,12 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import replace
 
-from lycosa import errands, politeness, retry, robots
+from lycosa import errands
 from lycosa.errands import MAX_REDIRECTS, UNREACHABLE
 from lycosa.frontier import EXCLUDED
+from lycosa.politeness import delay as politeness
+from lycosa.politeness import retry, robots
+from lycosa.politeness.robots_reply import location_text, redirect_of, rules_of
 from lycosa.records import (
     FOUND,
     NO_URL,
@@ -28,7 +31,6 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.robots_reply import location_text, redirect_of, rules_of
 from lycosa.scheduler import Held, KnownOrigin
 from lycosa.urls.canonical import Parts, canonical, domain_of, fingerprint, over_http, split
 from lycosa.urls.scope import Scope

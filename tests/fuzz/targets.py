@@ -19,13 +19,14 @@ from types import ModuleType
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import harvest, inbox, politeness, robots, seeds, transfer
+from lycosa import harvest, inbox, seeds, transfer
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.errors import LycosaError
 from lycosa.frontier import Batch
 from lycosa.metrics import Stats
 from lycosa.page import charset, decode, html, sitemaps
+from lycosa.politeness import delay, robots
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
 from lycosa.urls import canonical as urls
 from lycosa.urls import scope
@@ -345,9 +346,9 @@ def head(data: bytes) -> None:
 @target
 def retry(data: bytes) -> None:
     header = data.decode("latin-1")
-    seconds = politeness.retry_after(header, 1_800_000_000_000)
+    seconds = delay.retry_after(header, 1_800_000_000_000)
     assert seconds is None or seconds >= 0
-    pause = politeness.busy(header, 1_800_000_000_000, len(data) % 5, 70.0)
+    pause = delay.busy(header, 1_800_000_000_000, len(data) % 5, 70.0)
     assert pause.seconds >= 70
 
 

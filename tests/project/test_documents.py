@@ -197,7 +197,7 @@ def test_the_servers_cpu_is_what_was_measured() -> None:
 
 
 def test_how_many_rules_a_robots_txt_may_have() -> None:
-    from lycosa.robots import MAX_RULES
+    from lycosa.politeness.robots import MAX_RULES
 
     changelog = flat((ROOT / "CHANGELOG.md").read_text("utf-8"))
     for text in (changelog, flat(PAGES["0003-html-in-pieces.md"])):

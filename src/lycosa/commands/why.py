@@ -98,7 +98,7 @@ def gather(reader: Reader, url: str) -> Facts:
 
 
 def _robots_line(origin: Origin, url: str) -> str:
-    from lycosa.robots import Rules
+    from lycosa.politeness.robots import Rules
     from lycosa.urls.canonical import split
 
     allowed, line = Rules.load(origin.rules).match(split(url).target)

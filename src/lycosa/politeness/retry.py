@@ -6,7 +6,7 @@ with 10,000 URLs must not take 170 days. Failures of one response count against 
 
 from __future__ import annotations
 
-from lycosa.politeness import WAITS
+from lycosa.politeness.delay import WAITS
 from lycosa.records import Failure
 
 RETRIED = frozenset({Failure.FIRST_BYTE, Failure.TIMEOUT, Failure.RESET})

@@ -5,8 +5,8 @@ Owns how HTTP and robots.txt meet (RFC 9309, section 2.3.1). Knows nothing of vi
 
 from __future__ import annotations
 
-from lycosa import robots
 from lycosa.page.decode import TOO_SLOW, decode
+from lycosa.politeness import robots
 from lycosa.records import NO_URL, Response, Truncated, Url
 from lycosa.urls.canonical import MAX_RAW, canonical
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from lycosa.robots import AGENT_TOKEN
+from lycosa.politeness.robots import AGENT_TOKEN
 
 # Names of us and of everybody.
 _OURS = frozenset({AGENT_TOKEN, "*", "robots"})
