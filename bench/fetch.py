@@ -24,9 +24,9 @@ import time
 from typing import Any
 
 from lycosa.clock import engine_now
-from lycosa.dns import Answer, Resolver
-from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
-from lycosa.poller import Poller
+from lycosa.fetch.dns import Answer, Resolver
+from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
+from lycosa.fetch.poller import Poller
 from lycosa.records import Kind, Request
 
 _HEADERS = (

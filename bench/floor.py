@@ -32,7 +32,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from kit import runs
 from kit.runs import Job
-from lycosa import curl
+from lycosa.fetch import libcurl
 from lycosa.page.html import parse
 from lycosa.simweb.names import Names
 from lycosa.simweb.serve import SimWeb
@@ -97,21 +97,21 @@ class Keep:
 class Handle:
     """One handle of libcurl, and the site it is busy with."""
 
-    def __init__(self, headers: curl.Headers, quota: curl.Quota) -> None:
+    def __init__(self, headers: libcurl.Headers, quota: libcurl.Quota) -> None:
         self.site = self.pin = ""
         self.robots = True
-        self.inbox = curl.Inbox(self, quota)
-        self.easy = curl.Easy(self, self.inbox, headers)
+        self.inbox = libcurl.Inbox(self, quota)
+        self.easy = libcurl.Easy(self, self.inbox, headers)
         options: dict[int, int | str] = {
-            curl.USERAGENT: "floor",
-            curl.HTTP_VERSION: curl.HTTP_1_1,
-            curl.BUFFERSIZE: 64 * 1024,
-            curl.NOSIGNAL: 1,
-            curl.DNS_CACHE_TIMEOUT: 0,
-            curl.SSL_EC_CURVES: "X25519:P-256:P-384:P-521",
-            curl.SSL_SESSIONID_CACHE: 0,
-            curl.SSL_VERIFYPEER: 0,
-            curl.SSL_VERIFYHOST: 0,
+            libcurl.USERAGENT: "floor",
+            libcurl.HTTP_VERSION: libcurl.HTTP_1_1,
+            libcurl.BUFFERSIZE: 64 * 1024,
+            libcurl.NOSIGNAL: 1,
+            libcurl.DNS_CACHE_TIMEOUT: 0,
+            libcurl.SSL_EC_CURVES: "X25519:P-256:P-384:P-521",
+            libcurl.SSL_SESSIONID_CACHE: 0,
+            libcurl.SSL_VERIFYPEER: 0,
+            libcurl.SSL_VERIFYHOST: 0,
         }
         for option, value in options.items():
             self.easy.set(option, value)
@@ -132,9 +132,9 @@ class Loop:
         self._epoll = select.epoll()
         self._known: set[int] = set()
         self._due = -1.0
-        self._multi = curl.Multi(self._on_socket, self._on_timer, 2 * in_flight)
-        self._headers = curl.Headers(["Accept: text/html", "Accept-Encoding: gzip"])
-        self._quota = curl.Quota(1 << 40)
+        self._multi = libcurl.Multi(self._on_socket, self._on_timer, 2 * in_flight)
+        self._headers = libcurl.Headers(["Accept: text/html", "Accept-Encoding: gzip"])
+        self._quota = libcurl.Quota(1 << 40)
         self.failed = 0
         self._open = 0
         for _ in range(in_flight):
@@ -151,7 +151,7 @@ class Loop:
         self._open += 1
 
     def _on_socket(self, fd: int, what: int) -> None:
-        if what == curl.POLL_REMOVE:
+        if what == libcurl.POLL_REMOVE:
             self._known.discard(fd)
             self._epoll.unregister(fd)
             return
@@ -176,7 +176,7 @@ class Loop:
                 action(fd, what or 4)
             if 0 <= self._due <= time.monotonic():
                 self._due = -1.0
-                action(curl.TIMEOUT, 0)
+                action(libcurl.TIMEOUT, 0)
             self._collect()
         self._keep.flush()
 

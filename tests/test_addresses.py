@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from lycosa.addresses import CDN_RANGES, Allowed, SharedAddresses, public
+from lycosa.fetch.addresses import CDN_RANGES, Allowed, SharedAddresses, public
 
 
 def words(text: str) -> list[str]:

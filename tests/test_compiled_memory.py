@@ -75,8 +75,8 @@ INBOX = r"""
 import random, sys, time, ctypes
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-loader = ExtensionFileLoader("lycosa._inbox", sys.argv[1])
-inbox = module_from_spec(spec_from_loader("lycosa._inbox", loader))
+loader = ExtensionFileLoader("lycosa.fetch._receive", sys.argv[1])
+inbox = module_from_spec(spec_from_loader("lycosa.fetch._receive", loader))
 loader.exec_module(inbox)
 piece = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
     ctypes.c_void_p)
@@ -119,8 +119,8 @@ EMPTY = r"""
 import ctypes, sys
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-loader = ExtensionFileLoader("lycosa._inbox", sys.argv[1])
-inbox = module_from_spec(spec_from_loader("lycosa._inbox", loader))
+loader = ExtensionFileLoader("lycosa.fetch._receive", sys.argv[1])
+inbox = module_from_spec(spec_from_loader("lycosa.fetch._receive", loader))
 loader.exec_module(inbox)
 kind = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
     ctypes.c_void_p)

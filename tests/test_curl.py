@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from lycosa import curl
+from lycosa.fetch import libcurl
 
 
 class Deaf:
@@ -28,10 +28,12 @@ class Line:
     def __init__(self) -> None:
         self.sockets: list[tuple[int, int]] = []
         self.timers: list[int] = []
-        self.multi = curl.Multi(lambda *what: self.sockets.append(what), self.timers.append, 16)
+        self.multi = libcurl.Multi(lambda *what: self.sockets.append(what), self.timers.append, 16)
 
-    def easy(self) -> curl.Easy:
-        made = curl.Easy("owner", curl.Inbox(Deaf(), curl.Quota(1)), curl.Headers(["A: b"]))
+    def easy(self) -> libcurl.Easy:
+        made = libcurl.Easy(
+            "owner", libcurl.Inbox(Deaf(), libcurl.Quota(1)), libcurl.Headers(["A: b"])
+        )
         made.aim("http://a.test/", "/", "::127.0.0.1:9", keep=False)
         return made
 
@@ -41,12 +43,12 @@ def test_a_request_that_fails_is_handed_out_once() -> None:
     easy = line.easy()
     line.multi.add(easy)
     for _ in range(1000):
-        line.multi.act(curl.TIMEOUT, 0)
+        line.multi.act(libcurl.TIMEOUT, 0)
         for fd, _ in line.sockets:
-            line.multi.act(fd, curl.SELECT_OUT)
+            line.multi.act(fd, libcurl.SELECT_OUT)
         if ended := line.multi.complete():
             break
-    assert ended == [("owner", curl.Code.CONNECT)] and line.multi.complete() == []
+    assert ended == [("owner", libcurl.Code.CONNECT)] and line.multi.complete() == []
     assert easy.os_error() == 111
     easy.close()
     line.multi.close()
@@ -89,11 +91,11 @@ def test_what_can_not_be_asked_for() -> None:
         easy.aim("http://é.test/", "/", "::127.0.0.1:9", keep=False)
     with pytest.raises(UnicodeError):
         easy.aim("http://a.test/", "/", "::é:9", keep=False)
-    with pytest.raises(curl.CurlError):
-        easy.set(curl.PROTOCOLS, "none such")
-    easy.set(curl.CAINFO, "/é")  # a path may be anything
+    with pytest.raises(libcurl.CurlError):
+        easy.set(libcurl.PROTOCOLS, "none such")
+    easy.set(libcurl.CAINFO, "/é")  # a path may be anything
     line.multi.add(easy)
-    with pytest.raises(curl.CurlError):
+    with pytest.raises(libcurl.CurlError):
         line.multi.add(easy)
     line.multi.remove(easy)
     del easy
@@ -111,4 +113,4 @@ def test_it_imitates_nobody() -> None:
         timeout=60,
     )
     assert done.stdout == "None\n", done.stderr
-    assert "BoringSSL" in curl.version()
+    assert "BoringSSL" in libcurl.version()

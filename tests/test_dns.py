@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lycosa import dns
 from lycosa.clock import engine_now
-from lycosa.dns import Answer, Resolver
 from lycosa.errors import UserError
-from lycosa.poller import Poller
+from lycosa.fetch import dns
+from lycosa.fetch.dns import Answer, Resolver
+from lycosa.fetch.poller import Poller
 from lycosa.records import Failure
 from net.dns_server import AAAA, REFUSED, SERVFAIL, A, DnsServer
 
@@ -419,7 +419,7 @@ def test_wake_from_another_thread() -> None:
 def test_signals_end_a_poll() -> None:
     code = """if True:
         import os, signal, threading, time
-        from lycosa.poller import Poller
+        from lycosa.fetch.poller import Poller
         poller, seen = Poller(), []
         signal.signal(signal.SIGTERM, lambda *_: seen.append(time.monotonic()))
         signal.set_wakeup_fd(poller.wake_fd)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from lycosa.clock import engine_now
-from lycosa.dns import Answer, Resolver
-from lycosa.poller import Poller
+from lycosa.fetch.dns import Answer, Resolver
+from lycosa.fetch.poller import Poller
 from lycosa.records import Failure
 from net.dns_server import SERVFAIL, DnsServer
 

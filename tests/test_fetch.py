@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.fetch import Fetcher, FetchLimits
+from lycosa.fetch.fetcher import Fetcher, FetchLimits
 from lycosa.records import Failure, Kind, Response, Truncated
 from net.http_server import (
     Backlog,
@@ -525,7 +525,7 @@ def test_a_burst_of_answers_and_limits_is_spread_over_turns(
     loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Hundreds of names answered, or hosts given up, in one moment: no turn takes long for it."""
-    from lycosa import fetch
+    from lycosa.fetch import fetcher as fetch
 
     monkeypatch.setattr(fetch, "_BUDGET", 0.002)
     fetcher = loop.fetcher(capacity=500)

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from lycosa import curl, inbox
-from lycosa.curl import ffi
+from lycosa.fetch import libcurl, receive
+from lycosa.fetch.libcurl import ffi
 
-_inbox = pytest.importorskip("lycosa._inbox", reason="needs a C compiler when lycosa is installed")
+_inbox = pytest.importorskip(
+    "lycosa.fetch._receive", reason="needs a C compiler when lycosa is installed"
+)
 
 FIRST_SEED = int(os.environ.get("LYCOSA_SEED", "1"))
 
@@ -41,7 +43,7 @@ class Wired:
 
     def __init__(self, kind: Any, receiver: Asked, quota: Any) -> None:
         self.inbox = kind.Inbox(receiver, quota)
-        header, body, connected, self.me = curl._wires(self.inbox)
+        header, body, connected, self.me = libcurl._wires(self.inbox)
         piece = "size_t(*)(void *, size_t, size_t, void *)"
         self._header, self._body = ffi.cast(piece, header), ffi.cast(piece, body)
         self._connected = ffi.cast("int(*)(void *, char *, char *, int, int)", connected)
@@ -65,8 +67,8 @@ def test_both_do_the_same(seed: int) -> None:
     chance = random.Random(seed)
     limit, shared = chance.choice([0, 1, 1000, 70_000]), chance.choice([0, 500, 10**6])
     receivers = [Asked(limit), Asked(limit)]
-    quotas = [_inbox.Quota(shared), inbox.Quota(shared)]
-    wired = [Wired(*each) for each in zip((_inbox, inbox), receivers, quotas, strict=True)]
+    quotas = [_inbox.Quota(shared), receive.Quota(shared)]
+    wired = [Wired(*each) for each in zip((_inbox, receive), receivers, quotas, strict=True)]
     for _ in range(40):
         data = chance.randbytes(chance.choice([1, 2, 30, 700, 20_000, 200_000]))
         doing = chance.choice(["header", "body", "body", "empty"])
@@ -82,7 +84,7 @@ def test_both_do_the_same(seed: int) -> None:
     assert receivers[0].firsts == receivers[1].firsts
 
 
-@pytest.mark.parametrize("kind", [_inbox, inbox])
+@pytest.mark.parametrize("kind", [_inbox, receive])
 def test_the_quota_is_shared_and_given_back(kind: Any) -> None:
     quota = kind.Quota(100)
     wired = [Wired(kind, Asked(1000), quota) for _ in range(2)]
@@ -93,14 +95,14 @@ def test_the_quota_is_shared_and_given_back(kind: Any) -> None:
     assert quota.used == 0 and wired[1].body(b"y" * 60)
 
 
-@pytest.mark.parametrize("kind", [_inbox, inbox])
+@pytest.mark.parametrize("kind", [_inbox, receive])
 def test_a_connection_is_asked_for(kind: Any) -> None:
     wired = Wired(kind, Asked(0, "127.0.0.1"), kind.Quota(1))
     assert wired.connected(b"127.0.0.1") and not wired.connected(b"127.0.0.2")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("kind", [_inbox, inbox])
+@pytest.mark.parametrize("kind", [_inbox, receive])
 def test_an_exception_ends_the_transfer(kind: Any) -> None:
     wired = Wired(kind, Asked("none"), kind.Quota(1000))  # type: ignore[arg-type]
     assert not wired.body(b"x") and not wired.connected(b"\xff")
@@ -118,8 +120,8 @@ def test_a_compiled_inbox_and_its_receiver_are_collected() -> None:
 
 def test_without_the_compiled_one_the_other_is_used() -> None:
     code = (
-        "import sys; sys.modules['lycosa._inbox'] = None\n"
+        "import sys; sys.modules['lycosa.fetch._receive'] = None\n"
         "from lycosa import curl; print(curl.Inbox)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "<class 'lycosa.inbox.Inbox'>\n", done.stderr
+    assert done.stdout == "<class 'lycosa.fetch.receive.Inbox'>\n", done.stderr

@@ -6,9 +6,9 @@ import gzip
 
 import pytest
 
+from lycosa.fetch.transfer import wants_body
 from lycosa.page.html import parse
 from lycosa.records import Kind, Request, Response
-from lycosa.transfer import wants_body
 from test_harvest import Bench
 
 PAGE = b"<!DOCTYPE html><title>t</title><p>words <a href=/x>x</a>"

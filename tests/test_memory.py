@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from lycosa import engine, harvest
-from lycosa.addresses import Allowed, SharedAddresses, public
-from lycosa.dns import Answer, Resolver
 from lycosa.errands import KEPT as SHARED_KEPT
+from lycosa.fetch.addresses import Allowed, SharedAddresses, public
+from lycosa.fetch.dns import Answer, Resolver
+from lycosa.fetch.poller import Poller
 from lycosa.harvest import SentLinks
 from lycosa.metrics import Rates, Stats
-from lycosa.poller import Poller
 from lycosa.records import Lease, QueuedUrl
 from lycosa.scheduler import RECENT, Scheduler
 from lycosa.urls import canonical

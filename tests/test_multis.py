@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from lycosa.multis import SHARE, Multis
+from lycosa.fetch.handles import SHARE, Multis
 from lycosa.records import Failure
 from net.http_server import HttpServer, say, say_and_wait
 from net.loop import Loop, verdict

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from lycosa import curl, inbox, transfer
-from lycosa.fetch import FetchLimits
+from lycosa.fetch import libcurl, receive, transfer
+from lycosa.fetch.fetcher import FetchLimits
+from lycosa.fetch.transfer import final_head, status_of, wants_body
 from lycosa.records import Failure, Kind, Truncated
-from lycosa.transfer import final_head, status_of, wants_body
 from net.http_server import HttpServer, reply, say, say_and_reset, say_for_ever
 from net.loop import Loop, verdict
 from net.malformed import HEAD, MALFORMED
@@ -19,13 +19,13 @@ pytest_plugins = ["net.fixtures"]
 
 @pytest.fixture(autouse=True, params=["compiled", "plain"])
 def kind_of_inbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = inbox
+    kind = receive
     if request.param == "compiled":
         kind = pytest.importorskip(
-            "lycosa._inbox", reason="needs a C compiler when lycosa is installed"
+            "lycosa.fetch._receive", reason="needs a C compiler when lycosa is installed"
         )
     monkeypatch.setattr(transfer, "Inbox", kind.Inbox)
-    monkeypatch.setattr(curl, "Quota", kind.Quota)
+    monkeypatch.setattr(libcurl, "Quota", kind.Quota)
 
 
 @pytest.mark.parametrize("name", MALFORMED)

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from lycosa.fetch import FetchLimits
+from lycosa.fetch.fetcher import FetchLimits
+from lycosa.fetch.sharing import FULL, SHORT, STALLED, Sharing
 from lycosa.files import Files
 from lycosa.records import Failure, Truncated
-from lycosa.sharing import FULL, SHORT, STALLED, Sharing
 from net.http_server import HttpServer, reply, say, say_and_wait
 from net.loop import Loop
 

@@ -15,8 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from lycosa import trust
 from lycosa.errors import UserError
+from lycosa.fetch import certificates
 from lycosa.records import Failure
 from net.http_server import HttpServer, say, self_signed
 from net.loop import Loop
@@ -50,7 +50,7 @@ def authorities(folder: Path, count: int, *more: str) -> Path:
 
 def trusting(folder: Path, bundle: Path) -> str:
     os.environ["SSL_CERT_FILE"] = str(bundle)
-    trust.lay_out(trust.certificates(), folder / "trust")
+    certificates.lay_out(certificates.certificates(), folder / "trust")
     return str(folder / "trust")
 
 
@@ -130,7 +130,7 @@ def test_a_folder_with_a_colon(loop: Loop, site: tuple[HttpServer, str], tmp_pat
     server, certificate = site
     inner = tmp_path / "crawl of 09:41"
     inner.mkdir()
-    folder = trust.as_path(Path(trusting(inner, authorities(tmp_path, 3, certificate))))
+    folder = certificates.as_path(Path(trusting(inner, authorities(tmp_path, 3, certificate))))
     request = loop.request(server.port, host="a.localhost", https=True)
     assert loop.get(loop.fetcher(trust=folder), request).failure == Failure.NONE
 
@@ -177,7 +177,7 @@ def test_no_certificates(
         path.write_text(content)
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
     with pytest.raises(UserError, match="install"):
-        trust.certificates()
+        certificates.certificates()
 
 
 @pytest.mark.parametrize("body", ["AAAA", "A", "====", "no base 64", "\xe9", "MIIB", "MP//////"])
@@ -188,7 +188,7 @@ def test_what_is_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     path.write_text(good + bad + good, "latin-1")
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
     with pytest.raises(UserError, match=r"Certificate 2 in .*ca\.pem"):
-        trust.certificates()
+        certificates.certificates()
 
 
 def test_an_end_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,4 +196,4 @@ def test_an_end_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = tmp_path / "ca.pem"
     path.write_text(good.partition("-----END")[0] + good.replace("\n", "\r\n"))
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    assert len(trust.certificates()) == 1
+    assert len(certificates.certificates()) == 1

@@ -376,7 +376,7 @@ def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> No
 
 def _check_networks(node: NodeSettings) -> None:
     """A crawl confined to a network that it may not connect to would only fail."""
-    from lycosa.addresses import Allowed
+    from lycosa.fetch.addresses import Allowed
 
     allowed = Allowed(node.allow_private, node.allow_network)
     for cidr in node.only_network:

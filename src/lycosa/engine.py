@@ -25,7 +25,6 @@ import orjson
 
 from lycosa import __version__
 from lycosa.address_table import table_of
-from lycosa.addresses import CDN_RANGES, SharedAddresses
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
@@ -34,10 +33,12 @@ from lycosa.config import CrawlSettings
 from lycosa.control import lateness
 from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
 from lycosa.diary import Diary, DiaryThread
-from lycosa.dns import Answer, Resolver, routes_ipv6
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
 from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
-from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
+from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
+from lycosa.fetch.dns import Answer, Resolver, routes_ipv6
+from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
+from lycosa.fetch.poller import Poller, Ready
 from lycosa.files import Files
 from lycosa.frontier import Frontier, open_frontier
 from lycosa.gauges import Gauges
@@ -49,7 +50,6 @@ from lycosa.metrics import Stats
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.patience import Patience
 from lycosa.pipe import Pipe
-from lycosa.poller import Poller, Ready
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler
 from lycosa.terminal import guarded

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from lycosa import datadir, mark, opening, trust, upkeep
+from lycosa import datadir, mark, opening, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.commons import Commons
@@ -30,6 +30,7 @@ from lycosa.errors import (
     EXIT_STOPPED,
     StoreError,
 )
+from lycosa.fetch import certificates as trust
 from lycosa.firstvisits import FirstVisits
 from lycosa.frontier import (
     Frontier,

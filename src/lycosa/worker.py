@@ -14,8 +14,8 @@ import orjson
 from lycosa.clock import engine_now
 from lycosa.config import NodeSettings
 from lycosa.datadir import TRUST
+from lycosa.fetch.certificates import as_path
 from lycosa.metrics import Stats
-from lycosa.trust import as_path
 
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),

@@ -103,7 +103,7 @@ def test_only_one_network_is_connected_to(tmp_path: Path) -> None:
 
 
 def test_several_networks_and_every_spelling() -> None:
-    from lycosa.addresses import Inside
+    from lycosa.fetch.addresses import Inside
 
     inside = Inside(["127.0.0.0/8", "10.1.0.0/16", "2001:db8::/32"])
     assert all(map(inside, ["127.0.0.1", "10.1.2.3", "::ffff:10.1.2.3", "2001:db8::5"]))

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from harness import EMAIL, Crawl, lycosa
 
-from lycosa import datadir, trust
+from lycosa import datadir
 from lycosa.archive import ledger
 from lycosa.archive.segments import SegmentWriter, cut_back, segment_id, segment_name
 from lycosa.errors import LycosaError
+from lycosa.fetch import certificates
 from lycosa.opening import create
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
@@ -80,8 +81,8 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "node": lambda root: datadir.join(root, "crawl"),
     "seeds-0000.new": _seeds,
     "seeds/0000": _seeds,
-    "trust/any.pem": lambda root: trust.lay_out([("0123abcd", "PEM\n")], root / "trust"),
-    "trust/0123abcd.0": lambda root: trust.lay_out([("0123abcd", "PEM\n")], root / "trust"),
+    "trust/any.pem": lambda root: certificates.lay_out([("0123abcd", "PEM\n")], root / "trust"),
+    "trust/0123abcd.0": lambda root: certificates.lay_out([("0123abcd", "PEM\n")], root / "trust"),
     "crawl.new": lambda root: create(root / "crawl.sqlite", crawl_settings()),
     "crawl.new-wal": lambda root: create(root / "crawl.sqlite", crawl_settings()),
     "crawl.sqlite": lambda root: create(root / "crawl.sqlite", crawl_settings()),

@@ -19,10 +19,11 @@ from types import ModuleType
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import harvest, inbox, seeds, transfer
+from lycosa import harvest, seeds
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.errors import LycosaError
+from lycosa.fetch import receive, transfer
 from lycosa.frontier import Batch
 from lycosa.metrics import Stats
 from lycosa.page import charset, decode, html, sitemaps
@@ -38,7 +39,7 @@ from .judge import Target
 _links: ModuleType | None
 _inbox: ModuleType | None
 try:
-    from lycosa import _inbox
+    from lycosa.fetch import _receive as _inbox
     from lycosa.urls import _links
 except ImportError:
     _inbox = _links = None
@@ -236,7 +237,7 @@ CONNECTED = ctypes.CFUNCTYPE(
 def inbox_(data: bytes) -> None:
     """What libcurl would hand in, piece by piece; both inboxes end up with the same."""
     (limit,), rest = take(data, 1)
-    ours, theirs = _Twins(inbox, limit, data), None
+    ours, theirs = _Twins(receive, limit, data), None
     if _inbox is not None:
         theirs = _Twins(_inbox, limit, data)
     for _ in range(40):

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from lycosa.clock import engine_now
-from lycosa.dns import Resolver
-from lycosa.fetch import Fetcher, FetchLimits, FetchSettings
-from lycosa.poller import Poller
+from lycosa.fetch.dns import Resolver
+from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
+from lycosa.fetch.poller import Poller
 from lycosa.records import Kind, Request, Response
 from net.dns_server import DnsServer
 

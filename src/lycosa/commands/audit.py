@@ -72,9 +72,9 @@ def _addresses(
     roots: list[Path], settings: CrawlSettings, stored: Mapping[str, Any]
 ) -> AddressReport:
     """Since the delays were last changed."""
-    from lycosa.addresses import CDN_RANGES, SharedAddresses
     from lycosa.archive import ledger
     from lycosa.archive.address_audit import audit_addresses
+    from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
 
     keys = [key for key in stored if key.partition(":")[0] == NODE_KEY]
     nodes = [stored_node({NODE_KEY: stored[key]}) for key in keys]

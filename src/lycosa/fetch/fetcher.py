@@ -16,16 +16,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from lycosa import curl
-from lycosa.addresses import Allowed, Inside
-from lycosa.dns import Answer, Resolver
-from lycosa.multis import Multis
+from lycosa.fetch import libcurl
+from lycosa.fetch.addresses import Allowed, Inside
+from lycosa.fetch.certificates import ANY
+from lycosa.fetch.dns import Answer, Resolver
+from lycosa.fetch.handles import Multis
+from lycosa.fetch.poller import Poller
+from lycosa.fetch.sharing import FULL, SHORT, Sharing
+from lycosa.fetch.transfer import NEVER, FetchLimits, Outcome, Transfer
 from lycosa.page.decode import ACCEPT_ENCODING
-from lycosa.poller import Poller
 from lycosa.records import Failure, Request, Response, Truncated
-from lycosa.sharing import FULL, SHORT, Sharing
-from lycosa.transfer import NEVER, FetchLimits, Outcome, Transfer
-from lycosa.trust import ANY
 from lycosa.urls.ports import BLOCKED
 
 __all__ = ["FetchLimits", "FetchSettings", "Fetcher"]
@@ -80,7 +80,7 @@ class Fetcher:
         self.limits = limits
         self.now = now
         self.finished: deque[Response] = deque()
-        self.quota = curl.Quota(limits.buffered)
+        self.quota = libcurl.Quota(limits.buffered)
         self.pressed = -NEVER  # when memory for bodies was last short
         self._sharing = Sharing(limits.buffered)
         self._short, self._full = SHORT * limits.buffered, FULL * limits.buffered
@@ -101,7 +101,7 @@ class Fetcher:
             f"Accept-Language: {settings.accept_language}",
             f"Accept-Encoding: {settings.accept_encoding}",
         ]
-        self._headers = curl.Headers(self._header_lines)
+        self._headers = libcurl.Headers(self._header_lines)
         self._multis = Multis(poller, now, capacity, self._on_mishap)
 
     def _on_mishap(self) -> None:
@@ -272,7 +272,7 @@ class Fetcher:
             target = split_url(request.url)[1]
             transfer.easy.aim(request.url, target, pin, request.keep_alive)
             self._multis.add(transfer.easy, request.host)
-        except (curl.CurlError, UnicodeError):
+        except (libcurl.CurlError, UnicodeError):
             transfer.address = ""  # nothing was connected to
             self._finish(transfer, (Failure.PROTOCOL, Truncated.NO))
             return
@@ -286,23 +286,23 @@ class Fetcher:
         transfer = Transfer(self, self._headers)
         easy, settings = transfer.easy, self._settings
         options: dict[int, int | str] = {
-            curl.USERAGENT: settings.user_agent,
-            curl.PROTOCOLS: "http,https",
-            curl.HTTP_VERSION: curl.HTTP_1_1,
-            curl.HTTP09_ALLOWED: 0,
-            curl.PROXY: "",
-            curl.BUFFERSIZE: 64 * 1024,
-            curl.NOSIGNAL: 1,
-            curl.DNS_CACHE_TIMEOUT: 0,
-            curl.MAXAGE_CONN: _IDLE_SECONDS,
-            curl.SSL_EC_CURVES: _CURVES,
-            curl.SSL_SESSIONID_CACHE: 0,
-            curl.SSL_VERIFYPEER: 1 if settings.trust else 0,
-            curl.SSL_VERIFYHOST: 2 if settings.trust else 0,
+            libcurl.USERAGENT: settings.user_agent,
+            libcurl.PROTOCOLS: "http,https",
+            libcurl.HTTP_VERSION: libcurl.HTTP_1_1,
+            libcurl.HTTP09_ALLOWED: 0,
+            libcurl.PROXY: "",
+            libcurl.BUFFERSIZE: 64 * 1024,
+            libcurl.NOSIGNAL: 1,
+            libcurl.DNS_CACHE_TIMEOUT: 0,
+            libcurl.MAXAGE_CONN: _IDLE_SECONDS,
+            libcurl.SSL_EC_CURVES: _CURVES,
+            libcurl.SSL_SESSIONID_CACHE: 0,
+            libcurl.SSL_VERIFYPEER: 1 if settings.trust else 0,
+            libcurl.SSL_VERIFYHOST: 2 if settings.trust else 0,
         }
         if settings.trust:
-            options[curl.CAPATH] = settings.trust
-            options[curl.CAINFO] = os.path.join(settings.trust, ANY)
+            options[libcurl.CAPATH] = settings.trust
+            options[libcurl.CAINFO] = os.path.join(settings.trust, ANY)
         for option, value in options.items():
             easy.set(option, value)
         return transfer
@@ -311,7 +311,7 @@ class Fetcher:
         for transfer, code in self._multis.complete():
             assert isinstance(transfer, Transfer)
             transfer.active = False
-            if code == curl.Code.CONNECT and transfer.addresses:
+            if code == libcurl.Code.CONNECT and transfer.addresses:
                 self._connect(transfer)
             else:
                 self._finish(
@@ -339,7 +339,7 @@ class Fetcher:
                 self._finish(transfer, (Failure.CONNECT_TIMEOUT, Truncated.NO), reason)
         elif now >= transfer.ends:
             reason = f"not complete within {transfer.ends - transfer.started:.0f} s"
-            self._finish(transfer, transfer.outcome(curl.Code.TIMED_OUT), reason)
+            self._finish(transfer, transfer.outcome(libcurl.Code.TIMED_OUT), reason)
         elif transfer.inbox.heard:
             self._set_timer(transfer, transfer.ends)
         elif now >= transfer.connected + self.limits.first_byte:

@@ -13,13 +13,13 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any
 
-from lycosa import inbox as plain
+from lycosa.fetch import receive as plain
 
 try:
-    from lycosa import _inbox as compiled
-    from lycosa._inbox import Inbox, Quota
+    from lycosa.fetch import _receive as compiled
+    from lycosa.fetch._receive import Inbox, Quota
 except ImportError:  # there was no C compiler when lycosa was installed
-    from lycosa.inbox import Inbox, Quota
+    from lycosa.fetch.receive import Inbox, Quota
 
 __all__ = ["Code", "CurlError", "Easy", "Headers", "Inbox", "Multi", "Quota", "version"]
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Protocol
 
-from lycosa.curl import Code, Easy, Headers, Inbox, Quota
+from lycosa.fetch.libcurl import Code, Easy, Headers, Inbox, Quota
+from lycosa.fetch.sharing import SMALL
 from lycosa.page import media
 from lycosa.records import Failure, Kind, Request, Truncated, header_list
-from lycosa.sharing import SMALL
 
 
 @dataclass(frozen=True)

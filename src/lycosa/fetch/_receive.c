@@ -73,7 +73,7 @@ static PyMemberDef quota_members[] = {
 
 static PyTypeObject QuotaType = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "lycosa._inbox.Quota",
+    .tp_name = "lycosa.fetch._receive.Quota",
     .tp_basicsize = sizeof(Quota),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = PyType_GenericNew,
@@ -183,7 +183,7 @@ static PyMemberDef inbox_members[] = {
 
 static PyTypeObject InboxType = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "lycosa._inbox.Inbox",
+    .tp_name = "lycosa.fetch._receive.Inbox",
     .tp_basicsize = sizeof(Inbox),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
@@ -266,7 +266,7 @@ on_connected(void *self, char *peer, char *local, int port, int local_port)
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "_inbox",
+    .m_name = "lycosa.fetch._receive",
     .m_size = -1,
 };
 
@@ -280,7 +280,7 @@ add_address(PyObject *self, const char *name, void *function)
 }
 
 PyMODINIT_FUNC
-PyInit__inbox(void)
+PyInit__receive(void)
 {
     PyObject *self = PyModule_Create(&module);
     if (self == NULL || PyModule_AddType(self, &QuotaType) < 0

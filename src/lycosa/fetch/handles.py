@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from lycosa import curl
-from lycosa.poller import READ, TROUBLE, WRITE, Poller
+from lycosa.fetch import libcurl
+from lycosa.fetch.poller import READ, TROUBLE, WRITE, Poller
 
 SHARE = 256  # requests in flight meant for one multi handle
 _SPARE = 2  # connections, as a multiple of them: those that wait for their next request, too
@@ -46,7 +46,7 @@ class Multis:
         """When libcurl wants to act by itself."""
         return min([part.due for part in self._parts])
 
-    def add(self, easy: curl.Easy, host: str) -> None:
+    def add(self, easy: libcurl.Easy, host: str) -> None:
         """Start its request. Those to one host share their connections. Raises CurlError."""
         self._parts[hash(host) % self._count].multi.add(easy)
 
@@ -55,7 +55,7 @@ class Multis:
         for part in self._parts:
             if part.due <= now:
                 part.due = _NEVER
-                part.act(curl.TIMEOUT, 0)
+                part.act(libcurl.TIMEOUT, 0)
 
     def complete(self) -> list[tuple[object, int]]:
         """Take out what ended since the last look: its owner, and libcurl's Code."""
@@ -84,7 +84,7 @@ class _Part:
     def __init__(self, multis: Multis, connections: int) -> None:
         self._multis = multis
         self.due = _NEVER
-        self.multi = curl.Multi(self._on_socket, self._on_timer, connections)
+        self.multi = libcurl.Multi(self._on_socket, self._on_timer, connections)
 
     def act(self, fd: int, what: int) -> None:
         if not self.multi.act(fd, what):
@@ -93,11 +93,11 @@ class _Part:
             self._multis._ended.append(self)
 
     def _on_ready(self, fd: int, events: int) -> None:
-        what = curl.SELECT_IN if events & READ else 0
+        what = libcurl.SELECT_IN if events & READ else 0
         if events & WRITE:
-            what |= curl.SELECT_OUT
+            what |= libcurl.SELECT_OUT
         if events & TROUBLE:
-            what |= curl.SELECT_ERROR
+            what |= libcurl.SELECT_ERROR
         self.act(fd, what)
 
     # Called by libcurl: neither may raise.
@@ -105,10 +105,10 @@ class _Part:
     def _on_socket(self, fd: int, what: int) -> None:
         poller = self._multis._poller
         try:
-            if what == curl.POLL_REMOVE:
+            if what == libcurl.POLL_REMOVE:
                 poller.forget(fd)
             else:
-                poller.watch(fd, what != curl.POLL_OUT, what != curl.POLL_IN, self._on_ready)
+                poller.watch(fd, what != libcurl.POLL_OUT, what != libcurl.POLL_IN, self._on_ready)
         except Exception:
             self._multis._on_mishap()  # its transfer ends by its limits
 

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import pycares
 from pycares import errno as ares
 
-from lycosa.ares import Line
-from lycosa.poller import Poller
+from lycosa.fetch.ares import Line
+from lycosa.fetch.poller import Poller
 from lycosa.records import Failure
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pycares
 
 from lycosa.errors import UserError
-from lycosa.poller import READ, TROUBLE, WRITE, Poller
+from lycosa.fetch.poller import READ, TROUBLE, WRITE, Poller
 
 _PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 
