@@ -5,17 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.config import (
-    CrawlSettings,
-    Values,
-    collect,
-    crawl_settings,
-    node_settings,
-    run_limits,
-    stored_settings,
-)
 from lycosa.errors import UserError
-from lycosa.options import (
+from lycosa.settings.options import (
     OPTIONS,
     options_of,
     parse_contact_url,
@@ -26,6 +17,15 @@ from lycosa.options import (
     parse_size,
     parse_switch,
     parse_whole,
+)
+from lycosa.settings.values import (
+    CrawlSettings,
+    Values,
+    collect,
+    crawl_settings,
+    node_settings,
+    run_limits,
+    stored_settings,
 )
 from lycosa.terminal import redact
 
@@ -378,7 +378,7 @@ def test_a_resume_keeps_what_was_said_of_the_machine(changed: str) -> None:
     import json
     from dataclasses import asdict
 
-    from lycosa.config import node_json
+    from lycosa.settings.values import node_json
 
     before = node_settings(crawl(NODE))
     stored = {"node": json.dumps(node_json(before))}

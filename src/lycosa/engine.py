@@ -29,7 +29,6 @@ from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import LONG_MS, engine_now
-from lycosa.config import CrawlSettings
 from lycosa.control import lateness
 from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
 from lycosa.diary import Diary, DiaryThread
@@ -52,6 +51,7 @@ from lycosa.patience import Patience
 from lycosa.pipe import Pipe
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler
+from lycosa.settings.values import CrawlSettings
 from lycosa.terminal import guarded
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope

@@ -21,7 +21,6 @@ from lycosa import datadir, mark, opening, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.commons import Commons
-from lycosa.config import CrawlSettings, NodeSettings, RunLimits
 from lycosa.dbfile import DatabaseFile
 from lycosa.errors import (
     EXIT_DAMAGED,
@@ -43,6 +42,7 @@ from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
 from lycosa.patience import Away
 from lycosa.seeding import Loader
+from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.terminal import redact
 from lycosa.view import Screen, Snapshot, line, summary
 from lycosa.whole import whole_crawl

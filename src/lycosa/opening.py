@@ -22,7 +22,14 @@ import orjson
 
 from lycosa import datadir, original, ownfiles, upkeep
 from lycosa.clock import engine_now, wall_now
-from lycosa.config import (
+from lycosa.errors import CrawlExists, UserError
+from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
+from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, ORIGIN_KEY, SETTINGS_KEY
+from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.log import get_logger
+from lycosa.seeding import any_good, check_whole, loading_key
+from lycosa.seeds import no_seeds
+from lycosa.settings.values import (
     CrawlSettings,
     NodeSettings,
     RunLimits,
@@ -31,13 +38,6 @@ from lycosa.config import (
     node_key,
     stored_settings,
 )
-from lycosa.errors import CrawlExists, UserError
-from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
-from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, ORIGIN_KEY, SETTINGS_KEY
-from lycosa.frontier.sqlite import SqliteFrontier
-from lycosa.log import get_logger
-from lycosa.seeding import any_good, check_whole, loading_key
-from lycosa.seeds import no_seeds
 
 if TYPE_CHECKING:
     from lycosa.frontier.postgres import PostgresFrontier

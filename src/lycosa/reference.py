@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from lycosa.cli import COMMANDS, Command, default_text
-from lycosa.options import SWITCH, Option, options_of, settings
+from lycosa.settings.options import SWITCH, Option, options_of, settings
 
 _HEAD = """\
 # Reference

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from lycosa.config import node_key
 from lycosa.datadir import SEEDS
 from lycosa.errors import StoreGone
 from lycosa.frontier import Frontier, Link
@@ -19,6 +18,7 @@ from lycosa.frontier.keys import NODE_KEY
 from lycosa.log import get_logger
 from lycosa.patience import LONGEST, Patience
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
+from lycosa.settings.values import node_key
 from lycosa.urls.canonical import domain_id, fingerprint
 
 CHUNK = 50_000  # a second of the write lock; five times as many chunks take twice the time

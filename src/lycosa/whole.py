@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from lycosa.config import NodeSettings
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier import open_reader
+from lycosa.settings.values import NodeSettings
 from lycosa.view import Snapshot
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from lycosa.clock import engine_now
-from lycosa.config import NodeSettings
 from lycosa.datadir import TRUST
 from lycosa.fetch.certificates import as_path
 from lycosa.metrics import Stats
+from lycosa.settings.values import NodeSettings
 
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from lycosa.cli import main
 from lycosa.clock import wall_now
-from lycosa.config import CrawlSettings
 from lycosa.frontier import Batch, Frontier, Link, Release
 from lycosa.frontier.postgres import PostgresFrontier
 from lycosa.frontier.sqlite import SqliteFrontier
 from lycosa.opening import create
 from lycosa.records import Origin, PageRow
+from lycosa.settings.values import CrawlSettings
 from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split
 
 

@@ -8,9 +8,9 @@ import pytest
 from lycosa.archive.ledger import AuditReport, Visit, audit
 from lycosa.commands.audit import report_lines
 from lycosa.commands.look import limit_of, page_json, page_line, record_lines, status_lines
-from lycosa.config import CrawlSettings
 from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.records import PageRow
+from lycosa.settings.values import CrawlSettings
 
 NOW = 1_800_000_000_000
 ENGINE: dict[str, Any] = {

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.config import CrawlSettings, NodeSettings, RunLimits
 from lycosa.errors import UserError
 from lycosa.frontier import Frontier
 from lycosa.opening import open_frontier, shared_limits, tell_left
+from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 
 CRAWL = CrawlSettings(email="tests@lycosa.example")
 LIMITS = RunLimits(max_pages=500)

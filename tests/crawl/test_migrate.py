@@ -81,8 +81,8 @@ def test_a_database_with_a_crawl_is_refused(tmp_path: Path, postgres_url: str) -
 
 
 def make_crawl(data: Path) -> None:
-    from lycosa.config import CrawlSettings
     from lycosa.opening import create
+    from lycosa.settings.values import CrawlSettings
 
     data.mkdir()
     create(data / "crawl.sqlite", CrawlSettings(email="tests@lycosa.example"))

@@ -12,11 +12,11 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import record_ids, response_records, warcinfo
 from lycosa.clock import wall_now
-from lycosa.config import CrawlSettings, NodeSettings, RunLimits
 from lycosa.exchange import Exchange, Exchanger
 from lycosa.frontier import Batch, Frontier, Link, Release
 from lycosa.opening import create, open_frontier
 from lycosa.records import Kind, Lease, PageRow, QueuedUrl, Request, Response
+from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.urls.canonical import domain_id, fingerprint
 from lycosa.urls.fingerprint import content_hash
 

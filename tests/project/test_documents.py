@@ -13,8 +13,8 @@ import pytest
 
 import lycosa
 from lycosa.cli import COMMANDS, main, make_parser
-from lycosa.options import options_of
 from lycosa.reference import reference_text
+from lycosa.settings.options import options_of
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

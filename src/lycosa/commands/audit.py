@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.look import opened, print_json, same_crawl, utc
-from lycosa.config import CrawlSettings, Values, earlier_delays, stored_node, stored_settings
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.keys import NODE_KEY
+from lycosa.settings.values import (
+    CrawlSettings,
+    Values,
+    earlier_delays,
+    stored_node,
+    stored_settings,
+)
 
 if TYPE_CHECKING:
     from lycosa.archive.address_audit import AddressReport

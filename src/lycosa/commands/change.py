@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from lycosa.clock import wall_now
 from lycosa.commands.look import crawl_running
-from lycosa.config import Values, stored_settings
 from lycosa.errors import StoreError, UserError
+from lycosa.settings.values import Values, stored_settings
 
 if TYPE_CHECKING:
     from lycosa.frontier import Frontier, Reader

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.called import called
-from lycosa.config import (
+from lycosa.errors import CrawlExists, UserError
+from lycosa.frontier.keys import NODE_KEY
+from lycosa.settings.values import (
     Values,
     crawl_settings,
     node_key,
@@ -16,8 +18,6 @@ from lycosa.config import (
     run_limits,
     stored_settings,
 )
-from lycosa.errors import CrawlExists, UserError
-from lycosa.frontier.keys import NODE_KEY
 
 
 def crawl(values: Values, words: list[str]) -> int:

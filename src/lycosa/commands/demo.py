@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from lycosa import ownfiles
 from lycosa.called import called, pip_install
 from lycosa.commands.look import opened
-from lycosa.config import CrawlSettings, NodeSettings, RunLimits, Values, cores
 from lycosa.errors import UserError
-from lycosa.options import parse_nameserver, parse_port_map
+from lycosa.settings.options import parse_nameserver, parse_port_map
+from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, Values, cores
 
 if TYPE_CHECKING:
     from lycosa.simweb.check import Report

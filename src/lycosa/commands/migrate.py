@@ -8,9 +8,9 @@ import uuid
 from pathlib import Path
 
 from lycosa.called import called
-from lycosa.config import Values
 from lycosa.errors import UserError
 from lycosa.frontier.keys import CRAWL_KEY, ORIGIN_KEY
+from lycosa.settings.values import Values
 from lycosa.terminal import raw, redact
 
 
@@ -38,11 +38,11 @@ def migrate(values: Values, _: list[str]) -> int:
 def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     from lycosa import datadir, original, upkeep
     from lycosa.clock import wall_now
-    from lycosa.config import CrawlSettings, stored_settings
     from lycosa.frontier import DATABASE, note_moved, open_reader
     from lycosa.frontier.migrate import Move
     from lycosa.frontier.sqlite import SqliteFrontier
     from lycosa.seeding import renamed
+    from lycosa.settings.values import CrawlSettings, stored_settings
 
     path = root / DATABASE
     reader = open_reader(root)

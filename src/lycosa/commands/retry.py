@@ -13,8 +13,8 @@ from lycosa.called import called
 from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
 from lycosa.commands.look import opened, print_json, same_crawl
 from lycosa.commands.names import check_outcome, known_domain
-from lycosa.config import Values
 from lycosa.errors import UserError
+from lycosa.settings.values import Values
 
 if TYPE_CHECKING:
     from lycosa.frontier import Reader

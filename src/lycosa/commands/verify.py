@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from lycosa.called import called
 from lycosa.commands.change import open_writer
 from lycosa.commands.look import opened, same_crawl
-from lycosa.config import Values
 from lycosa.errors import UserError
 from lycosa.frontier.keys import MOVED_KEY
+from lycosa.settings.values import Values
 from lycosa.terminal import in_json
 from lycosa.view import rate, size
 

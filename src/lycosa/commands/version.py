@@ -1,7 +1,7 @@
 """`lycosa version`."""
 
 from lycosa import __version__
-from lycosa.config import Values
+from lycosa.settings.values import Values
 
 
 def version(_: Values, __: list[str]) -> int:

@@ -1,0 +1,1 @@
+"""What can be set: the table of options, and the values that are made of them."""
