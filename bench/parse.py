@@ -22,7 +22,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborHTMLParser
 
-from lycosa.frontier import Batch
+from lycosa.frontier.protocol import Batch
 from lycosa.harvest import LOOKED_AT, SITEMAP_URLS, Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.page import charset, html, html_scan, sitemaps

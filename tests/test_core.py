@@ -10,8 +10,8 @@ import pytest
 
 from lycosa.core import SHARE_WAIT, Core, CoreRules
 from lycosa.exchange import Exchange, Exchanger
-from lycosa.frontier import Batch, StoreRules
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import Batch, StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler

@@ -13,7 +13,7 @@ import pytest
 
 from cpu import cpu_seconds
 from lycosa import errands
-from lycosa.frontier import Batch
+from lycosa.frontier.protocol import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.politeness import robots
@@ -211,7 +211,7 @@ def test_only_urls_makes_them() -> None:
 def test_the_type_checker_lets_no_plain_text_in(tmp_path: Path) -> None:
     program = tmp_path / "wrong.py"
     program.write_text(
-        "from lycosa.frontier import Batch\n"
+        "from lycosa.frontier.protocol import Batch\n"
         "from lycosa.records import QueuedUrl\n"
         "Batch().links.append((1, 2, 'http://a.test/#x', 0, 'a.test', 0))\n"
         "QueuedUrl(1, 'file:///x', 0, 0)\n"

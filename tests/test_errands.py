@@ -14,8 +14,8 @@ from lycosa.archive.ledger import Ledger, read, tail
 from lycosa.core import Core, CoreRules
 from lycosa.diary import Diary
 from lycosa.exchange import Exchanger
-from lycosa.frontier import StoreRules
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, QueuedUrl, Request, Response
 from lycosa.scheduler import Held, KnownOrigin, Scheduler

@@ -14,8 +14,8 @@ from lycosa.archive.segments import SegmentWriter, segment_name
 from lycosa.archive.text import iter_rows, text_row
 from lycosa.errors import StoreError
 from lycosa.exchange import Exchange, Exchanger, StoreThread
-from lycosa.frontier import Batch, Committed, StoreRules
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import Batch, Committed, StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Lease, PageRow
 from lycosa.urls.canonical import link

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from lycosa import harvest
-from lycosa.frontier import Batch
+from lycosa.frontier.protocol import Batch
 from lycosa.harvest import Harvest, HarvestRules, SentLinks
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated

@@ -12,7 +12,7 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from lycosa import harvest
-from lycosa.frontier import Batch
+from lycosa.frontier.protocol import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.scheduler import Held

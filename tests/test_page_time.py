@@ -13,7 +13,7 @@ from collections import deque
 import pytest
 
 from lycosa import harvest
-from lycosa.frontier import Batch
+from lycosa.frontier.protocol import Batch
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.page import html

@@ -11,8 +11,8 @@ import pytest
 from lycosa import mark, upkeep
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
-from lycosa.frontier import Batch, StoreRules
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import Batch, StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Flag
 from lycosa.urls.canonical import link
 

@@ -12,9 +12,9 @@ import psycopg
 from filled import ancestor, world
 from filled.server import SETTINGS, Server, backend_cpu, empty_cache, warm_cache
 from filled.world import DONE, DONE_FROM, FP_SQL, GROUP, ID_SQL, PER_DOMAIN, URL_SQL
-from lycosa.frontier import StoreRules
-from lycosa.frontier.postgres import PostgresFrontier
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
 # Rows come domain by domain within a round, and in as many rounds as a domain has groups of URLs:
 # the URLs of one page lie together, those of a domain do not.

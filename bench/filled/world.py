@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from lycosa.frontier import Batch, Deferral, Link, Release
+from lycosa.frontier.protocol import Batch, Deferral, Link, Release
 from lycosa.frontier.states import found_order
 from lycosa.records import Lease, Origin, PageRow, QueuedUrl
 

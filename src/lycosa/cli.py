@@ -324,7 +324,7 @@ def _sound(run: Callable[[], int], command: str, values: Values) -> int:
 
 
 def _damage(values: Values) -> LycosaError | None:
-    from lycosa.frontier import check_file
+    from lycosa.frontier.protocol import check_file
 
     try:
         check_file(values["data-dir"], DAMAGE_SECONDS)

@@ -14,7 +14,7 @@ from functools import partial
 from lycosa.backlog import Backlog
 from lycosa.errands import OUTCOME, WAITS, RecentAnswers, Slots, first_url, is_errand, link
 from lycosa.exchange import Exchange, Reply
-from lycosa.frontier import EXCLUDED, Batch, Deferral, Purge
+from lycosa.frontier.protocol import EXCLUDED, Batch, Deferral, Purge
 from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
 from lycosa.politeness.address_turns import NOWHERE, AddressTurns, OwnTable, Table

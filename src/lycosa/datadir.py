@@ -25,7 +25,7 @@ from pathlib import Path
 from lycosa import ownfiles
 from lycosa.called import called
 from lycosa.errors import CrawlExists, UserError
-from lycosa.frontier import DATABASE, HELPERS, refuse_moved
+from lycosa.frontier.protocol import DATABASE, HELPERS, refuse_moved
 
 LOCK = "lycosa.lock"
 SEEDS = "seeds"

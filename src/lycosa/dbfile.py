@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lycosa.errors import Damaged, StoreGone, UserError
-from lycosa.frontier import DATABASE, check_file, is_server
+from lycosa.frontier.protocol import DATABASE, check_file, is_server
 
 CHECK_SECONDS = 1.0  # for a look at the file: a small one is seen whole
 

@@ -39,7 +39,8 @@ from lycosa.fetch.dns import Answer, Resolver, routes_ipv6
 from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
 from lycosa.fetch.poller import Poller, Ready
 from lycosa.files import Files
-from lycosa.frontier import Frontier, open_frontier
+from lycosa.frontier.backoff import Patience
+from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.gauges import Gauges
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
@@ -47,7 +48,6 @@ from lycosa.mark import Mark
 from lycosa.memory import Collector, share_heap
 from lycosa.metrics import Stats
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
-from lycosa.patience import Patience
 from lycosa.pipe import Pipe
 from lycosa.records import Failure, Request, Response
 from lycosa.scheduler import Scheduler

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
-from lycosa.frontier import ANSWER_MS, Link
 from lycosa.frontier.answers import key
+from lycosa.frontier.protocol import ANSWER_MS, Link
 from lycosa.politeness.robots_reply import redirect_of, rules_of
 from lycosa.records import (
     NO_URL,

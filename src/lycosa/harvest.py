@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
-from lycosa.frontier import Batch, Purge
+from lycosa.frontier.protocol import Batch, Purge
 from lycosa.metrics import Stats
 from lycosa.page import sitemaps
 from lycosa.page.decode import decode

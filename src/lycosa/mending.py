@@ -21,7 +21,7 @@ from lycosa.archive.reading import MISSING, UNREADABLE, Region, Verdict
 from lycosa.archive.segments import parse_name
 from lycosa.archive.warc import record_ids
 from lycosa.clock import wall_now
-from lycosa.frontier import Frontier
+from lycosa.frontier.protocol import Frontier
 from lycosa.verify import Verifier
 
 NOTE = "damaged.jsonl"

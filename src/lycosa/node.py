@@ -31,16 +31,11 @@ from lycosa.errors import (
 )
 from lycosa.fetch import certificates as trust
 from lycosa.firstvisits import FirstVisits
-from lycosa.frontier import (
-    Frontier,
-    check_server,
-    is_server,
-    open_frontier,
-)
+from lycosa.frontier.backoff import Away
+from lycosa.frontier.protocol import Frontier, check_server, is_server, open_frontier
 from lycosa.frontier.readers import ACTIVE_LIMIT
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
-from lycosa.patience import Away
 from lycosa.seeding import Loader
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.terminal import redact

@@ -23,9 +23,9 @@ import orjson
 from lycosa import datadir, original, ownfiles, upkeep
 from lycosa.clock import engine_now, wall_now
 from lycosa.errors import CrawlExists, UserError
-from lycosa.frontier import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, ORIGIN_KEY, SETTINGS_KEY
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import DATABASE, Frontier, is_server, open_reader
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.seeding import any_good, check_whole, loading_key
 from lycosa.seeds import no_seeds
@@ -40,7 +40,7 @@ from lycosa.settings.values import (
 )
 
 if TYPE_CHECKING:
-    from lycosa.frontier.postgres import PostgresFrontier
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
@@ -121,7 +121,7 @@ def _open_server(
     sources: list[str],
     resume: bool,
 ) -> tuple[Frontier, str]:
-    from lycosa.frontier.postgres import PostgresFrontier
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
 
     rules, root = crawl.store_rules(), node.data_dir
     frontier = PostgresFrontier(node.store, rules, create=True, name="lycosa supervisor")

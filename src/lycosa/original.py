@@ -83,7 +83,7 @@ def check(stored: str | None, database: Path, moved: bool) -> None:
 
 def _same_file(known: Identity) -> bool:
     """Whether the original is on this machine, where it was."""
-    from lycosa.frontier import DATABASE
+    from lycosa.frontier.protocol import DATABASE
 
     try:
         return known.is_same(identity(Path(known.path) / DATABASE))

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lycosa.frontier import Release
+from lycosa.frontier.protocol import Release
 from lycosa.politeness.robots import Rules
 from lycosa.records import Lease, Origin, QueuedUrl, SharedRobots
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from lycosa.datadir import SEEDS
 from lycosa.errors import StoreGone
-from lycosa.frontier import Frontier, Link
+from lycosa.frontier.backoff import LONGEST, Patience
 from lycosa.frontier.keys import NODE_KEY
+from lycosa.frontier.protocol import Frontier, Link
 from lycosa.log import get_logger
-from lycosa.patience import LONGEST, Patience
 from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.settings.values import node_key
 from lycosa.urls.canonical import domain_id, fingerprint

@@ -23,8 +23,8 @@ from lycosa.archive.segments import SegmentKind, parse_name, segment_name, segme
 from lycosa.archive.text_check import TextCheck, TextPlace
 from lycosa.archive.warc_check import RecordPlace, WarcCheck
 from lycosa.clock import engine_now
-from lycosa.frontier import PagePlace, Reader
 from lycosa.frontier.keys import MOVED_KEY
+from lycosa.frontier.protocol import PagePlace, Reader
 
 CHUNK = 5000  # pages asked of the store at once
 CACHE_KIB = 16 << 10  # of the temporary database in memory

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from lycosa import errands
 from lycosa.errands import MAX_REDIRECTS, UNREACHABLE
-from lycosa.frontier import EXCLUDED
+from lycosa.frontier.protocol import EXCLUDED
 from lycosa.politeness import delay as politeness
 from lycosa.politeness import retry, robots
 from lycosa.politeness.robots_reply import location_text, redirect_of, rules_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from lycosa.errors import StoreError, UserError
-from lycosa.frontier import open_reader
+from lycosa.frontier.protocol import open_reader
 from lycosa.settings.values import NodeSettings
 from lycosa.view import Snapshot
 

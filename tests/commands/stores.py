@@ -12,9 +12,9 @@ from pathlib import Path
 
 from lycosa.cli import main
 from lycosa.clock import wall_now
-from lycosa.frontier import Batch, Frontier, Link, Release
-from lycosa.frontier.postgres import PostgresFrontier
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import Batch, Frontier, Link, Release
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.opening import create
 from lycosa.records import Origin, PageRow
 from lycosa.settings.values import CrawlSettings

@@ -12,7 +12,7 @@ import pytest
 
 from lycosa.cli import main
 from lycosa.commands.check import Readings, ceilings, findings, look_up, speed_lines
-from lycosa.frontier import ServerFacts
+from lycosa.frontier.protocol import ServerFacts
 
 STORE = ServerFacts("at db.example", "16.2", 0.4, False, 5)
 GOOD = Readings(

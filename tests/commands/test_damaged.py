@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.cli import main
-from lycosa.frontier import DATABASE
+from lycosa.frontier.protocol import DATABASE
 from net.made_crawl import make
 
 PAGE = 4096

@@ -112,7 +112,7 @@ def take_out(crawl: Stored, left_out: int = 1_000_000) -> None:
     """What engines do that meet an exclusion: a domain as a whole, and single URLs."""
     from dataclasses import replace
 
-    from lycosa.frontier import Batch, Purge, Release
+    from lycosa.frontier.protocol import Batch, Purge, Release
     from lycosa.urls.canonical import host_of
     from lycosa.urls.scope import Scope, ScopeRules
 
@@ -169,7 +169,7 @@ def test_what_another_line_hits_stays_out(crawl: Stored) -> None:
 def test_a_removal_that_was_cut_off_can_be_repeated(crawl: Stored) -> None:
     from contextlib import closing
 
-    from lycosa.frontier import open_reader
+    from lycosa.frontier.protocol import open_reader
 
     crawl.run("exclude", "b.test", "--yes")
     take_out(crawl)
@@ -235,7 +235,7 @@ def test_an_exclude_file_of_a_resume_follows_the_same_rules(crawl: Stored, tmp_p
 
 def test_counting_ends(crawl: Stored) -> None:
     from lycosa.commands.hits import SECONDS, Counter
-    from lycosa.frontier import open_reader
+    from lycosa.frontier.protocol import open_reader
 
     assert SECONDS == 10
     reader = open_reader(crawl.root, crawl.store)

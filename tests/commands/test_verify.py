@@ -20,7 +20,7 @@ import zstandard
 from lycosa.archive.segments import parse_name, segment_name
 from lycosa.archive.text import iter_rows
 from lycosa.cli import main
-from lycosa.frontier import Reader, open_reader
+from lycosa.frontier.protocol import Reader, open_reader
 from lycosa.records import PageRow
 from net.made_crawl import finish, make, opened
 from net.postgres import postgres_server, postgres_url  # noqa: F401

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lycosa.archive.segments import segment_name
 from lycosa.archive.text import iter_rows
-from lycosa.frontier import DATABASE, open_reader
+from lycosa.frontier.protocol import DATABASE, open_reader
 from lycosa.simweb.check import Report, Violation, check
 from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb

@@ -18,7 +18,7 @@ from harness import EMAIL, Crawl, lycosa, soft, wait_for
 
 from lycosa.archive.segments import segment_name
 from lycosa.archive.text import iter_rows
-from lycosa.frontier import open_reader
+from lycosa.frontier.protocol import open_reader
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from net.postgres import OwnServer, servers

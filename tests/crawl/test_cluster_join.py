@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.errors import UserError
-from lycosa.frontier import Frontier
+from lycosa.frontier.protocol import Frontier
 from lycosa.opening import open_frontier, shared_limits, tell_left
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 

@@ -11,8 +11,8 @@ import pytest
 
 from lycosa import seeding
 from lycosa.datadir import copy_seeds
-from lycosa.frontier import StoreRules
-from lycosa.frontier.postgres import PostgresFrontier
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import StoreRules
 from lycosa.seeding import Loader
 from net.postgres import servers
 

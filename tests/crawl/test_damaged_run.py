@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from harness import Crawl, lycosa, wait_for
 
-from lycosa.frontier import DATABASE
+from lycosa.frontier.protocol import DATABASE
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from net.made_crawl import make

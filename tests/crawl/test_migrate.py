@@ -10,8 +10,9 @@ import pytest
 from harness import Crawl, lycosa, wait_for
 from test_cluster import DELAY, SHORT, SPEC, Cluster
 
-from lycosa.frontier import StoreRules, migrate
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier import move
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.simweb.serve import SimWeb
 
 
@@ -58,7 +59,7 @@ def interrupt(crawl: Crawl, store: str, monkeypatch: pytest.MonkeyPatch) -> None
         if count == 7:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(migrate, "CHUNK", 50)
+    monkeypatch.setattr(move, "CHUNK", 50)
     monkeypatch.setattr("lycosa.commands.migrate._progress", stop)
     with pytest.raises(KeyboardInterrupt):
         _move(crawl.data, store)
@@ -93,8 +94,8 @@ def test_every_table_and_column_moves(tmp_path: Path) -> None:
     store = SqliteFrontier(tmp_path / "crawl.sqlite", StoreRules(), lambda: 0, create=True)
     names = {row[0] for row in store.db.execute("SELECT name FROM sqlite_master WHERE sql > ''")}
     tables = {name for name in names if not name.startswith("sqlite_") and "_by_" not in name}
-    assert tables - {"crawl", "slots"} == {table.name for table in migrate.TABLES}
-    for table in migrate.TABLES:
+    assert tables - {"crawl", "slots"} == {table.name for table in move.TABLES}
+    for table in move.TABLES:
         rows = store.db.execute(f"SELECT name FROM pragma_table_info('{table.name}')").fetchall()
         assert {row[0] for row in rows} == set(table.columns), table.name
     store.close()

@@ -45,7 +45,7 @@ def test_a_running_crawl_hides_its_database_too(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         make_empty(tmp_path / "data")
-        from lycosa.frontier.sqlite import SqliteFrontier
+        from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
         path = tmp_path / "data" / "crawl.sqlite"
         store = SqliteFrontier(path, crawl_settings().store_rules(), lambda: 1)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.frontier import Reader, StoreRules, open_reader
 from lycosa.frontier.keys import SETTINGS_KEY
-from lycosa.frontier.postgres import PostgresFrontier
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import Reader, StoreRules, open_reader
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from net.postgres import postgres_server, postgres_url  # noqa: F401
 
 Store = SqliteFrontier | PostgresFrontier

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from lycosa.clock import engine_now
 from lycosa.errors import Fenced, StoreGone
-from lycosa.frontier import Batch, Link, Release, StoreRules
-from lycosa.frontier.postgres import PostgresFrontier
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import Batch, Link, Release, StoreRules
 from lycosa.records import Lease, PageRow
 from lycosa.urls.canonical import domain_id, fingerprint
 

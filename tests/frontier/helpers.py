@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lycosa.frontier import Batch, Link, Release
+from lycosa.frontier.protocol import Batch, Link, Release
 from lycosa.records import Lease, PageRow, QueuedUrl
 from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split
 

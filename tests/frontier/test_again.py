@@ -11,8 +11,8 @@ import pytest
 from conftest import Bench
 from helpers import batch, link, page, release
 
-from lycosa.frontier import Purge, Reader, open_reader
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import Purge, Reader, open_reader
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls.canonical import domain_id, fingerprint

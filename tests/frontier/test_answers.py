@@ -10,7 +10,7 @@ from helpers import batch, link, names, release
 
 from lycosa import errands
 from lycosa.errors import Fenced
-from lycosa.frontier import Purge, Reader
+from lycosa.frontier.protocol import Purge, Reader
 from lycosa.records import Lease, Origin, SharedRobots
 
 VICTIM = "https://victim.test/r/1"

@@ -16,8 +16,8 @@ from helpers import batch, link, page
 
 from lycosa.clock import wall_now
 from lycosa.errors import Fenced
-from lycosa.frontier import Release, StoreRules
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import Release, StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
 DELAY_MS = 200
 RULES = StoreRules(delay_ms=DELAY_MS, lease_ms=1500, run_urls=4)

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from crowd import IDLE_MS, RULES, judge, links, longest_idle
 
-from lycosa.frontier.postgres import PostgresFrontier
+from lycosa.frontier.postgres.frontier import PostgresFrontier
 
 CHUNK = 10_000
 CROWD = Path(__file__).with_name("crowd.py")

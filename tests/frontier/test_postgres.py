@@ -14,10 +14,11 @@ from conftest import Clock
 from helpers import batch, link, page, release
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
-from lycosa.frontier import StoreRules, open_frontier, open_reader, queries
-from lycosa.frontier.postgres import PostgresFrontier
-from lycosa.frontier.postgres_db import connect, int8s, mapped, texts
-from lycosa.frontier.postgres_reader import PostgresReader
+from lycosa.frontier import queries
+from lycosa.frontier.postgres.connection import connect, int8s, mapped, texts
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.postgres.reader import PostgresReader
+from lycosa.frontier.protocol import StoreRules, open_frontier, open_reader
 from net.postgres import servers
 
 RULES = StoreRules(delay_ms=70_000, lease_ms=180_000)
@@ -292,7 +293,7 @@ def test_a_user_without_rights(postgres_server: str, postgres_url: str) -> None:
 
 
 def test_a_server_too_old(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lycosa.frontier.postgres_db.OLDEST", 99)
+    monkeypatch.setattr("lycosa.frontier.postgres.connection.OLDEST", 99)
     with pytest.raises(UserError, match="lycosa needs 99 or newer"):
         connect(postgres_url, "test")
 

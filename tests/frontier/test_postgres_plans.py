@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from lycosa.frontier import StoreRules
-from lycosa.frontier.postgres import PostgresFrontier
-from lycosa.frontier.postgres_db import int8s, texts
-from lycosa.frontier.postgres_store import SQL
+from lycosa.frontier.postgres.connection import int8s, texts
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.postgres.store import SQL
+from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.states import WAITING
 from lycosa.scheduler import LEASE_MOST
 from net.postgres import in_schema

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from helpers import batch, link
 
-from lycosa.frontier import StoreRules, sqlite_db, sqlite_store
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite import connection
+from lycosa.frontier.sqlite import store as sqlite_store
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
 LONG = 2 << 20
 URLS = [f"/{n}-{'x' * 1500}" for n in range(300)]  # half a megabyte of them
@@ -29,8 +31,8 @@ class Store(SqliteFrontier):
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr(sqlite_store, "LONG_LOG", LONG)
-    monkeypatch.setattr(sqlite_db, "CHECKPOINT_PAGES", 100)
-    monkeypatch.setattr(sqlite_db, "LOG_BYTES", LONG // 2)
+    monkeypatch.setattr(connection, "CHECKPOINT_PAGES", 100)
+    monkeypatch.setattr(connection, "LOG_BYTES", LONG // 2)
     made = Store(tmp_path / "crawl.sqlite", StoreRules(), lambda: made.now, create=True)
     yield made
     made.close()
@@ -91,7 +93,7 @@ def test_it_is_begun_anew_although_there_is_always_a_reader(store: Store, tmp_pa
         for reader in readers:
             reader.join()
     assert max(found) < 12 * LONG, found  # 22 if it is never begun anew
-    assert patience_ms(store) == sqlite_db.BUSY_MS
+    assert patience_ms(store) == connection.BUSY_MS
 
 
 def test_a_reader_who_stays_holds_up_few_commits(store: Store, tmp_path: Path) -> None:
@@ -117,8 +119,8 @@ import sys, time
 from pathlib import Path
 sys.path[:0] = sys.argv[4:]
 from helpers import batch, link
-from lycosa.frontier import StoreRules, sqlite_db, sqlite_store
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import StoreRules, sqlite_db, sqlite_store
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
 sqlite_store.LONG_LOG = int(sys.argv[3])
 clock = lambda: time.monotonic_ns() // 1_000_000
@@ -185,4 +187,4 @@ def test_a_failure_there_is_not_one_of_the_commit(
     commit(store, owner, 1)
     assert denied
     assert store.backlog()[0] == len(URLS)
-    assert patience_ms(store) == sqlite_db.BUSY_MS
+    assert patience_ms(store) == connection.BUSY_MS

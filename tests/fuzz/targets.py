@@ -24,7 +24,7 @@ from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.errors import LycosaError
 from lycosa.fetch import receive, transfer
-from lycosa.frontier import Batch
+from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.page import charset, decode, html, sitemaps
 from lycosa.politeness import delay, robots

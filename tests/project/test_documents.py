@@ -154,7 +154,7 @@ def test_what_a_kill_costs_is_said_once() -> None:
 
 
 def test_when_an_idle_domain_is_looked_at_again() -> None:
-    from lycosa.frontier.postgres import LOOK_AGAIN_MS
+    from lycosa.frontier.postgres.frontier import LOOK_AGAIN_MS
 
     decision = flat(PAGES["0006-postgresql.md"])
     said = re.findall(r"looks again (\S+ \S+) later", decision)

@@ -27,7 +27,7 @@ LAYERS = {
 RANK = {name: rank for rank, names in enumerate(LAYERS.values()) for name in names.split()}
 
 # The store's protocol and the values that go through it are words, though they live at the edge.
-PROTOCOL = ("lycosa.frontier", "lycosa.frontier.states")
+PROTOCOL = ("lycosa.frontier.protocol", "lycosa.frontier.protocol.states")
 
 # Decisions take `now` as a parameter and return values: they can't wait, ask or roll dice.
 PURE = (*LAYERS["pure"].split(), "errors", "records", "harvest", "core")

@@ -18,8 +18,8 @@ from web import Web
 from lycosa.core import Core, CoreRules
 from lycosa.errors import Fenced
 from lycosa.exchange import Exchanger, Reply
-from lycosa.frontier import StoreRules
-from lycosa.frontier.sqlite import SqliteFrontier
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.scheduler import Scheduler

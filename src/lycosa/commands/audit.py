@@ -35,7 +35,7 @@ def audit(values: Values, words: list[str]) -> int:
     """Exit code 1 if a single visit broke the rule."""
     from lycosa.archive import ledger
     from lycosa.archive.segments import listed, segment_owner
-    from lycosa.frontier import is_server
+    from lycosa.frontier.protocol import is_server
 
     with opened(values) as reader:
         stored = reader.settings()

@@ -16,7 +16,7 @@ from lycosa.errors import StoreError, UserError
 from lycosa.settings.values import Values, stored_settings
 
 if TYPE_CHECKING:
-    from lycosa.frontier import Frontier, Reader
+    from lycosa.frontier.protocol import Frontier, Reader
 
 HEARD = 3.0  # seconds after which every engine has heard of a change: three commits
 
@@ -46,7 +46,7 @@ def wait_until_heard(values: Values, reader: Reader) -> None:
 
 def open_writer(values: Values, reader: Reader) -> Frontier:
     """The crawl as a store to write to, beside the engines that may work on it."""
-    from lycosa.frontier import open_frontier
+    from lycosa.frontier.protocol import open_frontier
 
     settings = stored_settings(reader.settings())
     if settings is None:

@@ -33,7 +33,7 @@ def crawl(values: Values, words: list[str]) -> int:
 
 def _exists(data_dir: Path, store: str) -> bool:
     """Whether there is a crawl to go on with."""
-    from lycosa.frontier import DATABASE, check_server, is_server
+    from lycosa.frontier.protocol import DATABASE, check_server, is_server
 
     return check_server(store).crawl if is_server(store) else (data_dir / DATABASE).exists()
 
@@ -92,7 +92,7 @@ def _may_exclude(values: Values, lines: Sequence[str]) -> bool:
 def _stored(data_dir: Path, store: str) -> dict[str, Any]:
     """What is stored of the crawl to be resumed; of nodes, only this directory's."""
     from lycosa.datadir import node_of
-    from lycosa.frontier import is_server, open_reader
+    from lycosa.frontier.protocol import is_server, open_reader
 
     reader = open_reader(data_dir, store)
     try:

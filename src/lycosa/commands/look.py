@@ -23,7 +23,7 @@ from lycosa.terminal import in_json, one_line, redact
 from lycosa.view import duration, kinds, size
 
 if TYPE_CHECKING:
-    from lycosa.frontier import Place, Reader
+    from lycosa.frontier.protocol import Place, Reader
     from lycosa.records import PageRow
 
 CHECK_SECONDS = 0.5  # that looking for damage may take: a small file is seen whole
@@ -34,7 +34,7 @@ _INTERNAL = ("domain_id", "fp", "order", "text_row", "warc")
 @contextmanager
 def opened(values: Values) -> Iterator[Reader]:
     """The crawl that --data-dir and --store name."""
-    from lycosa.frontier import open_reader
+    from lycosa.frontier.protocol import open_reader
 
     reader = open_reader(values["data-dir"], values["store"])
     try:
@@ -75,7 +75,7 @@ def status(values: Values, _: list[str]) -> int:
 def crawl_running(values: Values, found: dict[str, Any]) -> bool:
     """Whether somebody works on a crawl: told by the lock of its directory, on a server by the
     leases."""
-    from lycosa.frontier import is_server
+    from lycosa.frontier.protocol import is_server
 
     if is_server(values["store"]):
         return any(is_alive(each, found["now_ms"]) for each in found["engines"])

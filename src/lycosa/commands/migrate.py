@@ -17,7 +17,7 @@ from lycosa.terminal import raw, redact
 def migrate(values: Values, _: list[str]) -> int:
     """Move it; what was fetched stays in the data directory, which becomes a node's."""
     from lycosa import datadir
-    from lycosa.frontier import check_server, is_server
+    from lycosa.frontier.protocol import check_server, is_server
 
     root, store = values["from"], values["to"]
     if root is None or not is_server(store or ""):
@@ -38,9 +38,9 @@ def migrate(values: Values, _: list[str]) -> int:
 def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     from lycosa import datadir, original, upkeep
     from lycosa.clock import wall_now
-    from lycosa.frontier import DATABASE, note_moved, open_reader
-    from lycosa.frontier.migrate import Move
-    from lycosa.frontier.sqlite import SqliteFrontier
+    from lycosa.frontier.move import Move
+    from lycosa.frontier.protocol import DATABASE, note_moved, open_reader
+    from lycosa.frontier.sqlite.frontier import SqliteFrontier
     from lycosa.seeding import renamed
     from lycosa.settings.values import CrawlSettings, stored_settings
 

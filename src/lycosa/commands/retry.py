@@ -17,7 +17,7 @@ from lycosa.errors import UserError
 from lycosa.settings.values import Values
 
 if TYPE_CHECKING:
-    from lycosa.frontier import Reader
+    from lycosa.frontier.protocol import Reader
 
 _CHUNK = 2000  # pages of one transaction
 _EVERY = 10**15  # pages: more than any crawl has

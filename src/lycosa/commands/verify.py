@@ -24,7 +24,7 @@ from lycosa.view import rate, size
 
 if TYPE_CHECKING:
     from lycosa.archive.reading import Verdict
-    from lycosa.frontier import Reader
+    from lycosa.frontier.protocol import Reader
     from lycosa.verify import Loss, Report, Verifier
 
 _WAYS = ("requeue", "mark-lost", "moved", "returned")
@@ -92,7 +92,7 @@ def _locked(root: Path, change: bool) -> Iterator[bool]:
 def whose(reader: Reader, root: Path, store: str) -> tuple[set[int] | None, list[str]]:
     """The engines that wrote to a directory (None: all), and where others' output is."""
     from lycosa.datadir import node_of
-    from lycosa.frontier import is_server
+    from lycosa.frontier.protocol import is_server
 
     if not is_server(store):
         return None, []

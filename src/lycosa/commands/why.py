@@ -17,7 +17,7 @@ from lycosa.terminal import one_line
 from lycosa.view import duration
 
 if TYPE_CHECKING:
-    from lycosa.frontier import Reader
+    from lycosa.frontier.protocol import Reader
 
 _MEANING = {
     "ok": "it was fetched and its text kept",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.frontier import Deferral, Link
+from lycosa.frontier.protocol import Deferral, Link
 from lycosa.frontier.states import found_order, waits_until
 from lycosa.records import Lease, QueuedUrl, SharedRobots
 from lycosa.urls.canonical import domain_id, domain_of, host_of

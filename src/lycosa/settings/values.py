@@ -16,8 +16,8 @@ from typing import Any
 
 from lycosa import __version__
 from lycosa.errors import UserError
-from lycosa.frontier import StoreRules
 from lycosa.frontier.keys import DELAYS_KEY, NODE_KEY, SETTINGS_KEY
+from lycosa.frontier.protocol import StoreRules
 from lycosa.settings.options import STORE, Option, TooMuch, options_of, settings
 from lycosa.terminal import redact
 from lycosa.urls.scope import ScopeRules

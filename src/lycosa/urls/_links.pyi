@@ -1,7 +1,7 @@
 from array import array
 from collections.abc import Callable
 
-from lycosa.frontier import Link
+from lycosa.frontier.protocol import Link
 
 Rules = tuple[int, int, frozenset[str], Callable[[bytes], int], Callable[[str], int]]
 

@@ -9,10 +9,11 @@ from dataclasses import astuple
 
 import orjson
 
-from lycosa.frontier import ANSWER_MS, Deferral, Link, queries
+from lycosa.frontier import queries
 from lycosa.frontier.answers import asked_for, hand_out, spaced
-from lycosa.frontier.sqlite_add import SqliteAdder
-from lycosa.frontier.sqlite_store import json_ids
+from lycosa.frontier.protocol import ANSWER_MS, Deferral, Link
+from lycosa.frontier.sqlite.add import SqliteAdder
+from lycosa.frontier.sqlite.store import json_ids
 from lycosa.frontier.states import WAITING
 from lycosa.records import Lease, SharedRobots
 

@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from itertools import accumulate, chain
 from typing import Any
 
-from lycosa.frontier import Committed, Link, refusals
-from lycosa.frontier.postgres_db import Int8s, int8s, texts
-from lycosa.frontier.postgres_store import PostgresStore
+from lycosa.frontier.postgres.connection import Int8s, int8s, texts
+from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.protocol import Committed, Link, refusals
 from lycosa.frontier.states import IDLE, READY, found_order
 
 # lease_owner, ready_at, polite_at, queued, pages, seeded

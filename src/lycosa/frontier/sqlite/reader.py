@@ -12,8 +12,9 @@ from typing import Any
 from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
-from lycosa.frontier import LeftOut, PagePlace, Place, queries
+from lycosa.frontier import queries
 from lycosa.frontier.keys import SETTINGS_KEY
+from lycosa.frontier.protocol import LeftOut, PagePlace, Place
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
@@ -24,7 +25,7 @@ from lycosa.frontier.readers import (
     waits,
     without_exclusions,
 )
-from lycosa.frontier.sqlite_db import (
+from lycosa.frontier.sqlite.connection import (
     check_sound,
     check_version,
     connect,
@@ -32,7 +33,7 @@ from lycosa.frontier.sqlite_db import (
     errors_mapped,
     mapped,
 )
-from lycosa.frontier.sqlite_store import json_ids
+from lycosa.frontier.sqlite.store import json_ids
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
 from lycosa.urls.canonical import canonical, domain_id, domain_of, fingerprint, split

@@ -16,7 +16,7 @@ import orjson
 import psycopg
 
 from lycosa.errors import StoreError, UserError
-from lycosa.frontier.postgres_db import Connection, connect, mapped, migrate, parsed, place
+from lycosa.frontier.postgres.connection import Connection, connect, mapped, migrate, parsed, place
 from lycosa.frontier.states import WAITING
 
 CHUNK = 20_000

@@ -11,8 +11,9 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-from lycosa.frontier import Committed, Link, queries, refusals
-from lycosa.frontier.sqlite_store import ROWS, SqliteStore, in_lists, json_ids
+from lycosa.frontier import queries
+from lycosa.frontier.protocol import Committed, Link, refusals
+from lycosa.frontier.sqlite.store import ROWS, SqliteStore, in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, found_order
 
 SQL = queries.load("sqlite")

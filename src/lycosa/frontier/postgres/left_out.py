@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lycosa.frontier import Committed, LeftOut
-from lycosa.frontier.postgres_again import PostgresAgain
-from lycosa.frontier.postgres_db import int8s, texts
+from lycosa.frontier.postgres.again import PostgresAgain
+from lycosa.frontier.postgres.connection import int8s, texts
+from lycosa.frontier.protocol import Committed, LeftOut
 from lycosa.records import QueuedUrl
 
 

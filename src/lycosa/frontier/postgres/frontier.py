@@ -16,10 +16,10 @@ from typing import Any
 
 import orjson
 
-from lycosa.frontier import EXCLUDED, Batch, Committed, Deferral, Link, Purge, Release
-from lycosa.frontier.postgres_db import blobs, int8s, texts
-from lycosa.frontier.postgres_errands import PostgresErrands
-from lycosa.frontier.postgres_left_out import PostgresLeftOut
+from lycosa.frontier.postgres.connection import blobs, int8s, texts
+from lycosa.frontier.postgres.errands import PostgresErrands
+from lycosa.frontier.postgres.left_out import PostgresLeftOut
+from lycosa.frontier.protocol import EXCLUDED, Batch, Committed, Deferral, Link, Purge, Release
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.frontier.tally import counted
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl

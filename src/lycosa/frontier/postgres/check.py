@@ -8,8 +8,8 @@ from __future__ import annotations
 import psycopg
 
 from lycosa.clock import engine_now
-from lycosa.frontier import ServerFacts, queries
-from lycosa.frontier.postgres_db import (
+from lycosa.frontier import queries
+from lycosa.frontier.postgres.connection import (
     Connection,
     check_version,
     connect,
@@ -18,6 +18,7 @@ from lycosa.frontier.postgres_db import (
     parsed,
     place,
 )
+from lycosa.frontier.protocol import ServerFacts
 
 SQL = queries.load("postgres")
 

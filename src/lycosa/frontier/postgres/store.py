@@ -18,8 +18,8 @@ from psycopg import errors as pg
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced, StoreGone, UserError
-from lycosa.frontier import StoreRules, queries
-from lycosa.frontier.postgres_db import (
+from lycosa.frontier import queries
+from lycosa.frontier.postgres.connection import (
     PLANNER,
     Connection,
     check_version,
@@ -29,7 +29,8 @@ from lycosa.frontier.postgres_db import (
     parsed,
     place,
 )
-from lycosa.frontier.postgres_timeline import Timeline
+from lycosa.frontier.postgres.timeline import Timeline
+from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.states import Contact
 
 SQL = queries.load("postgres")

@@ -13,8 +13,9 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 
-from lycosa.frontier import StoreRules, queries
-from lycosa.frontier.postgres_db import MIGRATE_MS, Connection
+from lycosa.frontier import queries
+from lycosa.frontier.postgres.connection import MIGRATE_MS, Connection
+from lycosa.frontier.protocol import StoreRules
 
 SQL = queries.load("postgres")
 UNKNOWN = ""  # a service that hides its files: whether it was replaced can't be told

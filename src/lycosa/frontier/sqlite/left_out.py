@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lycosa.frontier import Committed, LeftOut, queries
-from lycosa.frontier.sqlite_again import SqliteAgain
-from lycosa.frontier.sqlite_store import json_ids
+from lycosa.frontier import queries
+from lycosa.frontier.protocol import Committed, LeftOut
+from lycosa.frontier.sqlite.again import SqliteAgain
+from lycosa.frontier.sqlite.store import json_ids
 
 SQL = queries.load("sqlite")
 

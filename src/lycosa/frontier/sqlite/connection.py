@@ -11,7 +11,8 @@ from typing import ParamSpec, TypeVar
 
 from lycosa.clock import engine_now
 from lycosa.errors import Damaged, DiskFull, StoreError, StoreGone, UserError
-from lycosa.frontier import DATABASE, HELPERS, queries
+from lycosa.frontier import queries
+from lycosa.frontier.protocol import DATABASE, HELPERS
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 CACHE_KIB = 64 << 10

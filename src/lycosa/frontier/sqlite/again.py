@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lycosa.frontier import queries
-from lycosa.frontier.sqlite_add import SqliteAdder
+from lycosa.frontier.sqlite.add import SqliteAdder
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.records import NO_URL

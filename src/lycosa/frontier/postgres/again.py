@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lycosa.frontier.postgres_add import PostgresAdder
-from lycosa.frontier.postgres_db import Int8s, int8s, texts
+from lycosa.frontier.postgres.add import PostgresAdder
+from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.urls.canonical import split

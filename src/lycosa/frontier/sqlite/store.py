@@ -18,8 +18,9 @@ import orjson
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
-from lycosa.frontier import StoreRules, queries
-from lycosa.frontier.sqlite_db import (
+from lycosa.frontier import queries
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite.connection import (
     BUSY_MS,
     LOG_BYTES,
     check_sound,

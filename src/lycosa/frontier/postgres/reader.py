@@ -12,9 +12,10 @@ from psycopg.rows import dict_row
 
 from lycosa.called import called
 from lycosa.errors import UserError
-from lycosa.frontier import LeftOut, PagePlace, Place, queries
+from lycosa.frontier import queries
 from lycosa.frontier.keys import SETTINGS_KEY
-from lycosa.frontier.postgres_db import check_version, connect, int8s, mapped, parsed, place
+from lycosa.frontier.postgres.connection import check_version, connect, int8s, mapped, parsed, place
+from lycosa.frontier.protocol import LeftOut, PagePlace, Place
 from lycosa.frontier.readers import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,

@@ -12,11 +12,12 @@ from typing import Any
 import orjson
 
 from lycosa.errors import Bug
-from lycosa.frontier import EXCLUDED, Batch, Committed, Deferral, Link, Purge, Release, queries
-from lycosa.frontier.sqlite_db import errors_mapped
-from lycosa.frontier.sqlite_errands import SqliteErrands
-from lycosa.frontier.sqlite_left_out import SqliteLeftOut
-from lycosa.frontier.sqlite_store import in_lists, json_ids
+from lycosa.frontier import queries
+from lycosa.frontier.protocol import EXCLUDED, Batch, Committed, Deferral, Link, Purge, Release
+from lycosa.frontier.sqlite.connection import errors_mapped
+from lycosa.frontier.sqlite.errands import SqliteErrands
+from lycosa.frontier.sqlite.left_out import SqliteLeftOut
+from lycosa.frontier.sqlite.store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.frontier.tally import counted
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, Url

@@ -5,10 +5,10 @@ Owns the statements about `answers` and `slots`; errands themselves are queued U
 
 from __future__ import annotations
 
-from lycosa.frontier import ANSWER_MS, Deferral, Link
 from lycosa.frontier.answers import asked_for, hand_out, spaced
-from lycosa.frontier.postgres_add import PostgresAdder
-from lycosa.frontier.postgres_db import blobs, int8s, texts
+from lycosa.frontier.postgres.add import PostgresAdder
+from lycosa.frontier.postgres.connection import blobs, int8s, texts
+from lycosa.frontier.protocol import ANSWER_MS, Deferral, Link
 from lycosa.frontier.states import WAITING
 from lycosa.records import Lease, SharedRobots
 

@@ -1,0 +1,1 @@
+"""The frontier on a PostgreSQL server that many nodes share."""

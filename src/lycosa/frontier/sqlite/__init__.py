@@ -1,0 +1,1 @@
+"""The frontier in one SQLite file: for one node, with nothing to install."""
