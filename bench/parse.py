@@ -22,13 +22,13 @@ from functools import partial
 
 from selectolax.lexbor import LexborHTMLParser
 
+from lycosa.engine.harvest import LOOKED_AT, SITEMAP_URLS, Harvest, HarvestRules
+from lycosa.engine.scheduler import Held
 from lycosa.frontier.protocol import Batch
-from lycosa.harvest import LOOKED_AT, SITEMAP_URLS, Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.page import charset, html, html_scan, sitemaps
 from lycosa.page.decode import decode
 from lycosa.politeness import robots
-from lycosa.scheduler import Held
 from lycosa.simweb import hostile
 from lycosa.urls.canonical import domain_id
 from lycosa.urls.scope import Scope, ScopeRules

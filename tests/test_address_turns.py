@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from lycosa.address_table import SharedTable, memory
+from lycosa.engine.address_table import SharedTable, memory
 from lycosa.politeness.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 
 
@@ -103,7 +103,7 @@ def test_what_was_visited_before_is_not_known_so_everybody_waits(shared: bool) -
 ENGINE = """
 import random, sys, time
 from lycosa.clock import engine_now
-from lycosa.address_table import SharedTable
+from lycosa.engine.address_table import SharedTable
 from lycosa.politeness.address_turns import AddressTurns
 turns = AddressTurns(0.01, 90.0, SharedTable(int(sys.argv[1])))
 for _ in range(15):

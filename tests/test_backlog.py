@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.backlog import LEAST, PAGE, TARGET, Backlog
+from lycosa.engine.backlog import LEAST, PAGE, TARGET, Backlog
 
 
 def test_before_anything_is_known_nothing_is_held_back() -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from lycosa.clock import engine_now
-from lycosa.control import SLOTS, Control, Lateness, memory
+from lycosa.engine.control import SLOTS, Control, Lateness, memory
 
 
 def test_the_worst_of_each_second_is_remembered() -> None:
@@ -57,7 +57,7 @@ def test_it_notes_when_it_was_kept_from_running() -> None:
 
 def test_it_ends_when_its_engine_is_killed() -> None:
     code = (
-        "import time; from lycosa.control import Control, memory; c = Control(memory());"
+        "import time; from lycosa.engine.control import Control, memory; c = Control(memory());"
         "print(c.process.pid, flush=True); time.sleep(60)"
     )
     engine = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)

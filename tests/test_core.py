@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.core import SHARE_WAIT, Core, CoreRules
-from lycosa.exchange import Exchange, Exchanger
+from lycosa.engine.core import SHARE_WAIT, Core, CoreRules
+from lycosa.engine.exchange import Exchange, Exchanger
+from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.visit import Visit, VisitRules
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, Request, Response
-from lycosa.scheduler import Scheduler
 from lycosa.urls.canonical import link
 from lycosa.urls.scope import Scope, ScopeRules
-from lycosa.visit import Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0
 
@@ -210,9 +210,9 @@ def test_a_fault_of_ours_costs_one_url_and_not_the_engine(
     bench.ask()
     one, two, three = bench.start()
     (page,) = bench.answer(one)
-    monkeypatch.setattr("lycosa.harvest.parse", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr("lycosa.engine.harvest.parse", lambda *args, **more: 1 / 0)
     bench.answer(page, 200, b"<p>hello")
-    monkeypatch.setattr("lycosa.visit.robots.parse", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr("lycosa.engine.visit.robots.parse", lambda *args, **more: 1 / 0)
     bench.answer(two, 200, b"User-agent: *")
     outcomes = [(row.url, row.outcome) for row in bench.core.batch.pages]
     assert outcomes == [("https://a.test/", "bug"), ("https://b.test/", "bug")]

@@ -11,7 +11,7 @@ import pytest
 
 from lycosa.archive.ledger import Ledger, read
 from lycosa.archive.segments import SegmentWriter
-from lycosa.diary import DiaryThread
+from lycosa.engine.diary import DiaryThread
 from lycosa.errors import DiskFull
 from lycosa.records import Kind, Request
 

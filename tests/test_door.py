@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from cpu import cpu_seconds
-from lycosa import errands
+from lycosa.engine import errands
+from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.scheduler import Held
+from lycosa.engine.visit import Visit, VisitRules
 from lycosa.frontier.protocol import Batch
-from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.politeness import robots
 from lycosa.records import Flag, QueuedUrl
-from lycosa.scheduler import Held
 from lycosa.seeds import Seed, read
 from lycosa.urls.canonical import canonical, domain_id, fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
-from lycosa.visit import Visit, VisitRules
 from test_harvest import Bench
 from test_visit import NOW, TO_MS, reply
 

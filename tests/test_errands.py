@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from lycosa import errands
 from lycosa.archive.ledger import Ledger, read, tail
-from lycosa.core import Core, CoreRules
-from lycosa.diary import Diary
-from lycosa.exchange import Exchanger
+from lycosa.engine import errands
+from lycosa.engine.core import Core, CoreRules
+from lycosa.engine.diary import Diary
+from lycosa.engine.exchange import Exchanger
+from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.scheduler import Held, KnownOrigin, Scheduler
+from lycosa.engine.visit import Result, Visit, VisitRules
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, QueuedUrl, Request, Response
-from lycosa.scheduler import Held, KnownOrigin, Scheduler
 from lycosa.urls.canonical import fingerprint, link
 from lycosa.urls.scope import Scope, ScopeRules
-from lycosa.visit import Result, Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0
 NOW = 1000.0

@@ -12,8 +12,8 @@ import pytest
 from lycosa.archive.ledger import Ledger, audit, read
 from lycosa.archive.segments import SegmentWriter, segment_name
 from lycosa.archive.text import iter_rows, text_row
+from lycosa.engine.exchange import Exchange, Exchanger, StoreThread
 from lycosa.errors import StoreError
-from lycosa.exchange import Exchange, Exchanger, StoreThread
 from lycosa.frontier.protocol import Batch, Committed, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats

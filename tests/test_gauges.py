@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from lycosa.control import Lateness, memory
-from lycosa.gauges import Gauges
-from lycosa.machine import Machine
+from lycosa.engine.control import Lateness, memory
+from lycosa.engine.gauges import Gauges
+from lycosa.engine.machine import Machine
 from lycosa.metrics import Stats, limiting
 
 PIN = "import os; os.sched_setaffinity(0, {%d});\nwhile True: pass"
@@ -76,7 +76,7 @@ def test_the_true_limit_is_named_from_what_is_measured() -> None:
 
 
 def gauges_load() -> object:
-    from lycosa.machine import Load
+    from lycosa.engine.machine import Load
 
     return Load(2, busy=1.0, waited=0.6)
 

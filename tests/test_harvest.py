@@ -9,15 +9,15 @@ from collections import deque
 import orjson
 import pytest
 
-from lycosa import harvest
+from lycosa.engine import harvest
+from lycosa.engine.harvest import Harvest, HarvestRules, SentLinks
+from lycosa.engine.scheduler import Held
+from lycosa.engine.visit import Result
 from lycosa.frontier.protocol import Batch
-from lycosa.harvest import Harvest, HarvestRules, SentLinks
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated
-from lycosa.scheduler import Held
 from lycosa.urls.canonical import domain_id, fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
-from lycosa.visit import Result
 
 HTML = "Content-Type: text/html; charset=utf-8"
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from lycosa import harvest
+from lycosa.engine import harvest
+from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.scheduler import Held
 from lycosa.frontier.protocol import Batch
-from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
-from lycosa.scheduler import Held
 from lycosa.urls.canonical import MAX_URL, domain_id, fingerprint
 from lycosa.urls.scope import NOT_TEXT, Scope, ScopeRules
 

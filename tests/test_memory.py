@@ -8,15 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa import engine, harvest
-from lycosa.errands import KEPT as SHARED_KEPT
+from lycosa.engine import harvest, loop
+from lycosa.engine.errands import KEPT as SHARED_KEPT
+from lycosa.engine.harvest import SentLinks
+from lycosa.engine.scheduler import RECENT, Scheduler
 from lycosa.fetch.addresses import Allowed, SharedAddresses, public
 from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.poller import Poller
-from lycosa.harvest import SentLinks
 from lycosa.metrics import Rates, Stats
 from lycosa.records import Lease, QueuedUrl
-from lycosa.scheduler import RECENT, Scheduler
 from lycosa.urls import canonical
 from lycosa.urls.canonical import LinkResolver
 from lycosa.urls.scope import Scope, ScopeRules
@@ -25,7 +25,7 @@ MANY = 300_000
 
 
 def names() -> tuple[int, int]:
-    most = getattr(engine, "NAMES", 200_000)
+    most = getattr(loop, "NAMES", 200_000)
     resolver = Resolver(Poller(), ["127.0.0.1:9"], lambda: 0.0, cache_entries=most)
     for number in range(most + 1000):
         resolver.remember(f"h{number}.test", Answer(("127.0.0.1",)), 60.0)
@@ -105,7 +105,7 @@ def test_shared_answers_are_few() -> None:
 COLLECTING = """
 import gc, sys, time, weakref
 try:
-    from lycosa.memory import Collector
+    from lycosa.engine.memory import Collector
 except ImportError:  # an engine that leaves it to the interpreter
     class Collector:
         def __init__(self):
@@ -159,7 +159,7 @@ def test_looking_for_cycles_never_holds_the_loop() -> None:
 def test_the_store_thread_shares_the_loops_heap() -> None:
     """Where glibc says how many heaps there are, there is one."""
     code = (
-        "import sys, threading; from lycosa.memory import share_heap; share_heap();"
+        "import sys, threading; from lycosa.engine.memory import share_heap; share_heap();"
         "t = threading.Thread(target=lambda: bytes(100_000) * 3); t.start(); t.join();"
         "import ctypes; ctypes.CDLL(None).malloc_stats()"
     )

@@ -12,17 +12,17 @@ from collections import deque
 
 import pytest
 
-from lycosa import harvest
+from lycosa.engine import harvest
+from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.scheduler import Held
+from lycosa.engine.visit import Result
 from lycosa.frontier.protocol import Batch
-from lycosa.harvest import Harvest, HarvestRules
 from lycosa.metrics import Stats
 from lycosa.page import html
 from lycosa.records import Kind, QueuedUrl, Request, Response
-from lycosa.scheduler import Held
 from lycosa.urls import canonical
 from lycosa.urls.canonical import domain_id, fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
-from lycosa.visit import Result
 
 COMPILED = 0.05  # seconds; 0.03 on a machine with 17 busy processes on 2 cores
 IN_PYTHON = 0.15  # 0.065 there: decision 0003 lists what is not looked at instead

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from lycosa.engine.scheduler import Scheduler
 from lycosa.records import Lease, Origin, QueuedUrl
-from lycosa.scheduler import Scheduler
 
 NOW_MS = 1_800_000_000_000
 
@@ -82,7 +82,7 @@ def test_one_that_has_plenty_shares_with_one_that_has_little() -> None:
 def test_an_engine_that_stops_gives_its_domains_back_in_several_commits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("lycosa.scheduler.LEAVE_MOST", 8)
+    monkeypatch.setattr("lycosa.engine.scheduler.LEAVE_MOST", 8)
     made = scheduler(*(lease(n) for n in range(1, 21)))
     made.give_up_all()
     groups = []

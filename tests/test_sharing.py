@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from lycosa.engine.open_files import Files
 from lycosa.fetch.fetcher import FetchLimits
 from lycosa.fetch.sharing import FULL, SHORT, STALLED, Sharing
-from lycosa.files import Files
 from lycosa.records import Failure, Truncated
 from net.http_server import HttpServer, reply, say, say_and_wait
 from net.loop import Loop

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lycosa.turns import BOUNDS, LATE, LONG, Turns, summary
+from lycosa.engine.turns import BOUNDS, LATE, LONG, Turns, summary
 
 
 def test_turns_are_counted_by_cpu_and_by_wall_time() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lycosa import mark, upkeep
+from lycosa import upkeep
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
+from lycosa.engine import parsing_mark
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Flag
@@ -79,13 +80,15 @@ def test_what_a_fenced_engine_wrote_is_cut_off(store: SqliteFrontier, tmp_path: 
 
 
 @pytest.fixture
-def marks() -> Iterator[mark.Mark]:
-    fd = mark.memory(2)
-    yield mark.Mark(fd, 1)
+def marks() -> Iterator[parsing_mark.Mark]:
+    fd = parsing_mark.memory(2)
+    yield parsing_mark.Mark(fd, 1)
     os.close(fd)
 
 
-def test_a_page_that_killed_two_engines_is_poison(store: SqliteFrontier, marks: mark.Mark) -> None:
+def test_a_page_that_killed_two_engines_is_poison(
+    store: SqliteFrontier, marks: parsing_mark.Mark
+) -> None:
     seed(store, "https://a.test/")
     owner = store.register("t", 1)
     (lease,) = store.lease(owner, 1)
@@ -99,7 +102,7 @@ def test_a_page_that_killed_two_engines_is_poison(store: SqliteFrontier, marks: 
 
 
 def test_an_engine_that_dies_before_its_first_page_is_not_blamed_on_the_last_one(
-    store: SqliteFrontier, marks: mark.Mark
+    store: SqliteFrontier, marks: parsing_mark.Mark
 ) -> None:
     seed(store, "https://a.test/")
     (lease,) = store.lease(store.register("t", 1), 1)
@@ -114,7 +117,9 @@ def test_an_engine_that_dies_before_its_first_page_is_not_blamed_on_the_last_one
     assert again.flags // Flag.KILL == 1
 
 
-def test_a_death_without_a_page_is_nobodys_fault(store: SqliteFrontier, marks: mark.Mark) -> None:
+def test_a_death_without_a_page_is_nobodys_fault(
+    store: SqliteFrontier, marks: parsing_mark.Mark
+) -> None:
     marks.set(5, 6, 7)
     assert not upkeep.suspect_page(store, marks)  # no such URL is queued
     marks.set(0, 0, 0)
@@ -122,11 +127,11 @@ def test_a_death_without_a_page_is_nobodys_fault(store: SqliteFrontier, marks: m
 
 
 def test_engines_have_marks_of_their_own() -> None:
-    fd = mark.memory(2)
-    first, second = mark.Mark(fd, 0), mark.Mark(fd, 1)
+    fd = parsing_mark.memory(2)
+    first, second = parsing_mark.Mark(fd, 0), parsing_mark.Mark(fd, 1)
     first.set(1, 2, 3)
     assert (first.read(), second.read()) == ((1, 2, 3), None)
     second.set(4, 5, 6)
     first.clear()
-    assert (first.read(), mark.Mark(fd, 1).read()) == (None, (4, 5, 6))
+    assert (first.read(), parsing_mark.Mark(fd, 1).read()) == (None, (4, 5, 6))
     os.close(fd)

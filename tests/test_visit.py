@@ -7,6 +7,8 @@ from collections import deque
 
 import pytest
 
+from lycosa.engine.scheduler import Held, KnownOrigin
+from lycosa.engine.visit import Result, Visit, VisitRules
 from lycosa.politeness import robots
 from lycosa.records import (
     Failure,
@@ -17,10 +19,8 @@ from lycosa.records import (
     Response,
     Truncated,
 )
-from lycosa.scheduler import Held, KnownOrigin
 from lycosa.urls.canonical import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
-from lycosa.visit import Result, Visit, VisitRules
 
 TO_MS = 1_800_000_000_000.0
 NOW = 1000.0

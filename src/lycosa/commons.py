@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 
-from lycosa import address_table, control, mark
+from lycosa.engine import address_table, control, parsing_mark
 
 
 class Commons:
     """`addresses_from`: no address is visited before that moment of the engine's clock."""
 
     def __init__(self, engines: int, addresses_from: float) -> None:
-        self.marks = mark.memory(engines)
+        self.marks = parsing_mark.memory(engines)
         self._shared = {
             "control": control.memory(),  # how late the machine wakes an idle process
             "marks": self.marks,  # which page each engine is parsing

@@ -17,11 +17,12 @@ from typing import Any
 
 import orjson
 
-from lycosa import datadir, mark, opening, upkeep
+from lycosa import datadir, opening, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.commons import Commons
 from lycosa.dbfile import DatabaseFile
+from lycosa.engine import parsing_mark
 from lycosa.errors import (
     EXIT_DAMAGED,
     EXIT_DISK_FULL,
@@ -289,7 +290,7 @@ class Supervisor:
     # -- engines ------------------------------------------------------------------------------
 
     def _spawn(self, index: int) -> None:
-        mark.Mark(self.commons.marks, index).clear()
+        parsing_mark.Mark(self.commons.marks, index).clear()
         process = subprocess.Popen(
             [sys.executable, "-m", "lycosa.engine"],
             stdin=subprocess.PIPE,
@@ -380,7 +381,7 @@ class Supervisor:
         """Note the page that an engine died of, if it did; take back what it held, also under a
         number that it never had time to tell."""
         root = self.node.data_dir
-        died_of = mark.Mark(self.commons.marks, worker.index)
+        died_of = parsing_mark.Mark(self.commons.marks, worker.index)
         poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, died_of)
         alive = {each.owner for each in self.workers.values()}
         if all(alive):

@@ -14,10 +14,10 @@ from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
 from lycosa.called import called
 from lycosa.datadir import node_of
+from lycosa.engine.parsing_mark import Mark
 from lycosa.frontier.keys import LOST_KEY, MOVED_KEY
 from lycosa.frontier.protocol import Frontier, is_server, open_reader
 from lycosa.log import get_logger
-from lycosa.mark import Mark
 from lycosa.terminal import redact
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from conftest import Bench
 from helpers import batch, link, names, release
 
-from lycosa import errands
+from lycosa.engine import errands
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import Purge, Reader
 from lycosa.records import Lease, Origin, SharedRobots

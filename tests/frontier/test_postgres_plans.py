@@ -9,12 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from lycosa.engine.scheduler import LEASE_MOST
 from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.store import SQL
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.states import WAITING
-from lycosa.scheduler import LEASE_MOST
 from net.postgres import in_schema
 
 DOMAINS = 20_000

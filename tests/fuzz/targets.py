@@ -19,9 +19,11 @@ from types import ModuleType
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import harvest, seeds
+from lycosa import seeds
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
+from lycosa.engine import harvest
+from lycosa.engine.visit import Result
 from lycosa.errors import LycosaError
 from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch
@@ -31,7 +33,6 @@ from lycosa.politeness import delay, robots
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
 from lycosa.urls import canonical as urls
 from lycosa.urls import scope
-from lycosa.visit import Result
 from test_harvest import Bench
 
 from .judge import Target

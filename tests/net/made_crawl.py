@@ -12,7 +12,7 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import record_ids, response_records, warcinfo
 from lycosa.clock import wall_now
-from lycosa.exchange import Exchange, Exchanger
+from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.frontier.protocol import Batch, Frontier, Link, Release
 from lycosa.opening import create, open_frontier
 from lycosa.records import Kind, Lease, PageRow, QueuedUrl, Request, Response

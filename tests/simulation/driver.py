@@ -15,17 +15,17 @@ from urllib.parse import urlsplit
 
 from web import Web
 
-from lycosa.core import Core, CoreRules
+from lycosa.engine.core import Core, CoreRules
+from lycosa.engine.exchange import Exchanger, Reply
+from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.visit import VisitRules
 from lycosa.errors import Fenced
-from lycosa.exchange import Exchanger, Reply
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.harvest import Harvest, HarvestRules
 from lycosa.records import Failure, Kind, Request, Response
-from lycosa.scheduler import Scheduler
 from lycosa.urls.canonical import domain_id, fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
-from lycosa.visit import VisitRules
 
 TO_MS = 1_800_000_000_000.0  # the store's clock when virtual time is 0
 LEASE = 180.0

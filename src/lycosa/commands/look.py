@@ -101,8 +101,8 @@ def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
 
 def loop_of(engines: list[dict[str, Any]]) -> dict[str, Any]:
     """How long the turns of the engines' loops took, by CPU and by wall time, in milliseconds."""
+    from lycosa.engine.turns import summary
     from lycosa.metrics import Stats
-    from lycosa.turns import summary
 
     stats = Stats.merge([Stats.from_dict(each) for each in engines])
     cpu = summary(stats.turns_cpu, stats.turn_cpu_max_ms)

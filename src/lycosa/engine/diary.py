@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 from lycosa.archive.ledger import Ledger
 from lycosa.clock import clock_name
-from lycosa.core import Core
+from lycosa.engine.core import Core
+from lycosa.engine.scheduler import Held
 from lycosa.records import Request
-from lycosa.scheduler import Held
 
 
 class Diary:

@@ -11,18 +11,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lycosa.backlog import Backlog
-from lycosa.errands import OUTCOME, WAITS, RecentAnswers, Slots, first_url, is_errand, link
-from lycosa.exchange import Exchange, Reply
+from lycosa.engine.backlog import Backlog
+from lycosa.engine.errands import (
+    OUTCOME,
+    WAITS,
+    RecentAnswers,
+    Slots,
+    first_url,
+    is_errand,
+    link,
+)
+from lycosa.engine.exchange import Exchange, Reply
+from lycosa.engine.harvest import Harvest
+from lycosa.engine.scheduler import Held, Scheduler
+from lycosa.engine.visit import Result, Visit, VisitRules
 from lycosa.frontier.protocol import EXCLUDED, Batch, Deferral, Purge
-from lycosa.harvest import Harvest
 from lycosa.metrics import Stats
 from lycosa.politeness.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 from lycosa.records import Failure, Kind, Request, Response
-from lycosa.scheduler import Held, Scheduler
 from lycosa.urls.canonical import host_of
 from lycosa.urls.scope import Scope
-from lycosa.visit import Result, Visit, VisitRules
 
 BATCH_PAGES = 500
 BATCH_LINKS = 20_000

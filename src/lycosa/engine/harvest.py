@@ -14,6 +14,8 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
+from lycosa.engine.scheduler import Held
+from lycosa.engine.visit import Result
 from lycosa.frontier.protocol import Batch, Purge
 from lycosa.metrics import Stats
 from lycosa.page import sitemaps
@@ -22,7 +24,6 @@ from lycosa.page.html import PARSE_BYTES, Parsed, parse
 from lycosa.page.media import OTHER, kind_of
 from lycosa.politeness import robots_tag
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
-from lycosa.scheduler import Held
 from lycosa.urls.canonical import (
     Link,
     LinkResolver,
@@ -38,7 +39,6 @@ from lycosa.urls.canonical import (
 from lycosa.urls.fingerprint import content_hash
 from lycosa.urls.ports import blocked_port
 from lycosa.urls.scope import NOT_TEXT, Scope
-from lycosa.visit import Result
 
 Join = Callable[..., list[str]]
 join: Join | None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 
-from lycosa.control import Lateness
-from lycosa.machine import Machine
-from lycosa.memory import Memory
+from lycosa.engine.control import Lateness
+from lycosa.engine.machine import Machine
+from lycosa.engine.memory import Memory
+from lycosa.engine.turns import LONG, Turns
 from lycosa.metrics import Stats
-from lycosa.turns import LONG, Turns
 
 SLOW_PAGE = 0.050  # seconds that no page should hold the loop (S3)
 SMOOTH = 0.3  # of shares: a second's own weight, so that they speak of a few seconds

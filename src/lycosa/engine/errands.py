@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
+from lycosa.engine.scheduler import Held, KnownOrigin
 from lycosa.frontier.answers import key
 from lycosa.frontier.protocol import ANSWER_MS, Link
 from lycosa.politeness.robots_reply import redirect_of, rules_of
@@ -26,7 +27,6 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.scheduler import Held, KnownOrigin
 from lycosa.urls.canonical import domain_of, host_of, robots_txt, split
 from lycosa.urls.scope import Scope
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lycosa.engine.scheduler import Held
 from lycosa.records import Kind, Origin, QueuedUrl, Response, SharedRobots, Url
-from lycosa.scheduler import Held
 
 DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 

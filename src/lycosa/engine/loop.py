@@ -24,38 +24,37 @@ from typing import Any
 import orjson
 
 from lycosa import __version__
-from lycosa.address_table import table_of
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import LONG_MS, engine_now
-from lycosa.control import lateness
-from lycosa.core import LEASE_MARGIN, AddressFound, Core, CoreRules
-from lycosa.diary import Diary, DiaryThread
+from lycosa.engine.address_table import table_of
+from lycosa.engine.control import lateness
+from lycosa.engine.core import LEASE_MARGIN, AddressFound, Core, CoreRules
+from lycosa.engine.diary import Diary, DiaryThread
+from lycosa.engine.exchange import Exchange, Exchanger, Reply, StoreThread
+from lycosa.engine.gauges import Gauges
+from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.memory import Collector, share_heap
+from lycosa.engine.open_files import Files
+from lycosa.engine.parsing_mark import Mark
+from lycosa.engine.pipe import Pipe
+from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.visit import VisitRules
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
-from lycosa.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
 from lycosa.fetch.dns import Answer, Resolver, routes_ipv6
 from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
 from lycosa.fetch.poller import Poller, Ready
-from lycosa.files import Files
 from lycosa.frontier.backoff import Patience
 from lycosa.frontier.protocol import Frontier, open_frontier
-from lycosa.gauges import Gauges
-from lycosa.harvest import Harvest, HarvestRules
 from lycosa.log import get_logger, setup
-from lycosa.mark import Mark
-from lycosa.memory import Collector, share_heap
 from lycosa.metrics import Stats
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
-from lycosa.pipe import Pipe
 from lycosa.records import Failure, Request, Response
-from lycosa.scheduler import Scheduler
 from lycosa.settings.values import CrawlSettings
-from lycosa.terminal import guarded
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
-from lycosa.visit import VisitRules
 
 SEGMENT_BYTES = 1 << 30
 NAMES = 50_000  # addresses of hosts that are remembered, 500 bytes each: those of all held domains
@@ -483,8 +482,3 @@ def main() -> int:
     except LycosaError as error:
         log.error(str(error))
         return engine_exit(error) or 1
-
-
-if __name__ == "__main__":
-    with guarded():
-        sys.exit(main())

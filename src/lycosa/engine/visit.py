@@ -12,8 +12,12 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import replace
 
-from lycosa import errands
-from lycosa.errands import MAX_REDIRECTS, UNREACHABLE
+from lycosa.engine import errands
+from lycosa.engine.errands import MAX_REDIRECTS, UNREACHABLE
+from lycosa.engine.scheduler import Held, KnownOrigin
+from lycosa.engine.visit_result import Result as Result
+from lycosa.engine.visit_result import VisitRules as VisitRules
+from lycosa.engine.visit_result import detail
 from lycosa.frontier.protocol import EXCLUDED
 from lycosa.politeness import delay as politeness
 from lycosa.politeness import retry, robots
@@ -31,12 +35,8 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.scheduler import Held, KnownOrigin
 from lycosa.urls.canonical import Parts, canonical, domain_of, fingerprint, over_http, split
 from lycosa.urls.scope import Scope
-from lycosa.visit_result import Result as Result
-from lycosa.visit_result import VisitRules as VisitRules
-from lycosa.visit_result import detail
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
 
