@@ -18,9 +18,9 @@ from lycosa.engine.scheduler import Held
 from lycosa.engine.visit import Visit, VisitRules
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
+from lycosa.node.seed_file import Seed, read
 from lycosa.politeness import robots
 from lycosa.records import Flag, QueuedUrl
-from lycosa.seeds import Seed, read
 from lycosa.urls.canonical import canonical, domain_id, fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
 from test_harvest import Bench

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from lycosa.metrics import Stats
-from lycosa.view import Snapshot, line, render
+from lycosa.node.progress import Snapshot, line, render
 
 
 def first_visits() -> Any:
-    from lycosa import firstvisits
+    from lycosa.node import first_visits as firstvisits
 
     return firstvisits.FirstVisits()
 
@@ -66,6 +66,6 @@ def test_retries_are_shown_by_cause_at_once() -> None:
 
 
 def test_the_counts_of_an_engine_that_ended_stay() -> None:
-    from lycosa.worker import _COUNTERS
+    from lycosa.node.engine_process import _COUNTERS
 
     assert {"visits", "failed_visits", "retries"} <= set(_COUNTERS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.seeds import BadSeed, Seed, open_seeds, read
+from lycosa.node.seed_file import BadSeed, Seed, open_seeds, read
 
 HUGE = 1 << 30
 

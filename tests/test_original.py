@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.original import Identity
+from lycosa.node.original import Identity
 
 KNOWN = Identity(inode=77, device=5, boot="b1", machine="m1", host="h", path="/data/crawl")
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import UserError
+from lycosa.node.seed_file import BadSeed, Seed, open_seeds, read
 from lycosa.records import Flag
-from lycosa.seeds import BadSeed, Seed, open_seeds, read
 from lycosa.urls.canonical import domain_of
 
 BARE = Flag.BARE | Flag.SEED

@@ -7,7 +7,17 @@ import re
 
 import pytest
 
-from lycosa.view import Screen, Snapshot, duration, eta, line, rate, render, size, summary
+from lycosa.node.progress import (
+    Screen,
+    Snapshot,
+    duration,
+    eta,
+    line,
+    rate,
+    render,
+    size,
+    summary,
+)
 
 NOW = Snapshot(
     elapsed=75,

@@ -15,7 +15,7 @@ from lycosa.clock import wall_now
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import Batch, Frontier, Link, Release
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.opening import create
+from lycosa.node.start import create
 from lycosa.records import Origin, PageRow
 from lycosa.settings.values import CrawlSettings
 from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split

@@ -80,7 +80,7 @@ class Kept:
 
     def lost(self) -> set[str]:
         """The same, without the command."""
-        from lycosa.verify import verified
+        from lycosa.node.verify import verified
 
         with closing(self.reader()) as reader, verified(reader, self.root, None) as verifier:
             return {loss.url for loss in verifier.losses()}
@@ -438,7 +438,7 @@ def test_wrong_use(plain: Kept, words: tuple[str, ...]) -> None:
 
 
 def test_nothing_is_changed_while_a_crawl_runs(plain: Kept) -> None:
-    from lycosa import datadir
+    from lycosa.node import datadir
 
     lock = datadir.lock(plain.root)
     try:

@@ -9,7 +9,7 @@ import pytest
 
 from lycosa.errors import UserError
 from lycosa.frontier.protocol import Frontier
-from lycosa.opening import open_frontier, shared_limits, tell_left
+from lycosa.node.start import open_frontier, shared_limits, tell_left
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 
 CRAWL = CrawlSettings(email="tests@lycosa.example")

@@ -9,11 +9,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from lycosa import seeding
-from lycosa.datadir import copy_seeds
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import StoreRules
-from lycosa.seeding import Loader
+from lycosa.node import seed_loader
+from lycosa.node.datadir import copy_seeds
+from lycosa.node.seed_loader import Loader
 from net.postgres import servers
 
 RULES = StoreRules(delay_ms=1000, lease_ms=8000)
@@ -41,7 +41,7 @@ def prepared(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source.write_text("\n".join(lines))
     copy_seeds(root, [str(source)], more=False)
     for name in ("CHUNK", "SERVER_CHUNK", "FIRST_CHUNK"):
-        monkeypatch.setattr(seeding, name, 250)
+        monkeypatch.setattr(seed_loader, name, 250)
 
 
 def loaded(url: str) -> int:

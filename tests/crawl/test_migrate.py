@@ -82,7 +82,7 @@ def test_a_database_with_a_crawl_is_refused(tmp_path: Path, postgres_url: str) -
 
 
 def make_crawl(data: Path) -> None:
-    from lycosa.opening import create
+    from lycosa.node.start import create
     from lycosa.settings.values import CrawlSettings
 
     data.mkdir()

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from harness import EMAIL, Crawl, lycosa
 
-from lycosa import datadir
 from lycosa.archive import ledger
 from lycosa.archive.segments import SegmentWriter, cut_back, segment_id, segment_name
 from lycosa.errors import LycosaError
 from lycosa.fetch import certificates
-from lycosa.opening import create
+from lycosa.node import datadir
+from lycosa.node.start import create
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from net.made_crawl import crawl_settings, make_empty

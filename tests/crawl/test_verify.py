@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness import Crawl, lycosa
 
-from lycosa.datadir import TRUST
+from lycosa.node.datadir import TRUST
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 

@@ -19,7 +19,6 @@ from types import ModuleType
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa import seeds
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.engine import harvest
@@ -28,6 +27,7 @@ from lycosa.errors import LycosaError
 from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
+from lycosa.node import seed_file
 from lycosa.page import charset, decode, html, sitemaps
 from lycosa.politeness import delay, robots
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
@@ -447,8 +447,8 @@ def decode_(data: bytes) -> None:
 
 @offline
 def seed(data: bytes) -> None:
-    for found in seeds.read(data.split(b"\n")[:2000]):
-        if isinstance(found, seeds.Seed):
+    for found in seed_file.read(data.split(b"\n")[:2000]):
+        if isinstance(found, seed_file.Seed):
             canonical(found.url)
 
 

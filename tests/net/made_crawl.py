@@ -14,7 +14,7 @@ from lycosa.archive.warc import record_ids, response_records, warcinfo
 from lycosa.clock import wall_now
 from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.frontier.protocol import Batch, Frontier, Link, Release
-from lycosa.opening import create, open_frontier
+from lycosa.node.start import create, open_frontier
 from lycosa.records import Kind, Lease, PageRow, QueuedUrl, Request, Response
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.urls.canonical import domain_id, fingerprint

@@ -17,7 +17,7 @@ CONTROL = Path(lycosa.__file__).parent / "control.py"
     ("code", "unneeded"),
     [
         ("import lycosa.engine", {"encodings.cp1250", "encodings.koi8_r", "filecmp"}),
-        ("import lycosa.node", {"lycosa.verify", "lycosa.archive.records", "filecmp"}),
+        ("import lycosa.node", {"lycosa.node.verify", "lycosa.archive.records", "filecmp"}),
         (f"import runpy; runpy.run_path({str(CONTROL)!r})", {"subprocess", "lycosa"}),
     ],
 )

@@ -18,8 +18,8 @@ from lycosa.clock import engine_now, wall_now
 from lycosa.commands.crawl import check_seeds
 from lycosa.commands.look import print_json, utc
 from lycosa.frontier.protocol import ServerFacts, check_server, is_server
+from lycosa.node.progress import rate, size
 from lycosa.settings.values import Values, cores
-from lycosa.view import rate, size
 
 _GIB = 1024**3
 _PAGE_CPU_S = 0.003  # budget of an https page, everything included
@@ -202,7 +202,7 @@ def take_readings(values: Values, seeds: list[str]) -> Readings:
 
 def _seeded(seeds: list[str], name: str) -> tuple[str, int]:
     """A host to look up, and how many domains the seeds have."""
-    from lycosa.seeds import Seed, no_seeds, open_seeds, read
+    from lycosa.node.seed_file import Seed, no_seeds, open_seeds, read
     from lycosa.urls.canonical import domain_id
 
     domains: set[int] = set()  # numbers: a file may have millions

@@ -47,7 +47,7 @@ def _crawl(values: Values, words: list[str], resume: bool) -> int:
         return 1
     limits = run_limits(values)
     from lycosa.log import setup
-    from lycosa.node import run_crawl
+    from lycosa.node.supervisor import run_crawl
 
     setup(node.log_level, node.log_format)
     return run_crawl(shared, node, limits, seeds, resume, values.advice)
@@ -91,8 +91,8 @@ def _may_exclude(values: Values, lines: Sequence[str]) -> bool:
 
 def _stored(data_dir: Path, store: str) -> dict[str, Any]:
     """What is stored of the crawl to be resumed; of nodes, only this directory's."""
-    from lycosa.datadir import node_of
     from lycosa.frontier.protocol import is_server, open_reader
+    from lycosa.node.datadir import node_of
 
     reader = open_reader(data_dir, store)
     try:

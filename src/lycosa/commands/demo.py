@@ -34,7 +34,7 @@ def demo(values: Values, _: list[str]) -> int:
     root: Path = values["data-dir"]
     prepare(root)
     from lycosa.log import setup
-    from lycosa.node import run_crawl
+    from lycosa.node.supervisor import run_crawl
     from lycosa.simweb.certs import available
     from lycosa.simweb.serve import SimWeb
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.commands.names import check_outcome, known_domain
-from lycosa.datadir import in_use
 from lycosa.errors import UserError
 from lycosa.frontier.keys import NODE_KEY
+from lycosa.node.datadir import in_use
+from lycosa.node.progress import duration, kinds, size
 from lycosa.settings.values import Values
 from lycosa.terminal import in_json, one_line, redact
-from lycosa.view import duration, kinds, size
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Place, Reader
@@ -309,7 +309,7 @@ def _text_of(
     reader: Reader, values: Values, row: PageRow, place: Place | None
 ) -> dict[str, Any] | None:
     """The text of a page, if it lies here."""
-    from lycosa.datadir import node_of
+    from lycosa.node.datadir import node_of
 
     if not row.text_segment or (place and place.node != node_of(values["data-dir"])):
         return None

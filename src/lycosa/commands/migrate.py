@@ -16,8 +16,8 @@ from lycosa.terminal import raw, redact
 
 def migrate(values: Values, _: list[str]) -> int:
     """Move it; what was fetched stays in the data directory, which becomes a node's."""
-    from lycosa import datadir
     from lycosa.frontier.protocol import check_server, is_server
+    from lycosa.node import datadir
 
     root, store = values["from"], values["to"]
     if root is None or not is_server(store or ""):
@@ -36,12 +36,12 @@ def migrate(values: Values, _: list[str]) -> int:
 
 
 def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
-    from lycosa import datadir, original, upkeep
     from lycosa.clock import wall_now
     from lycosa.frontier.move import Move
     from lycosa.frontier.protocol import DATABASE, note_moved, open_reader
     from lycosa.frontier.sqlite.frontier import SqliteFrontier
-    from lycosa.seeding import renamed
+    from lycosa.node import datadir, original, rescue
+    from lycosa.node.seed_loader import renamed
     from lycosa.settings.values import CrawlSettings, stored_settings
 
     path = root / DATABASE
@@ -54,7 +54,7 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     now = max(wall_now(), frontier.newest_ms() + 1)
     frontier.now_ms = lambda: now
     # A crawl that was killed: its domains wait one delay, as on any start.
-    upkeep.rescue(frontier, root, frontier.everyone(), starting=True)
+    rescue.rescue(frontier, root, frontier.everyone(), starting=True)
     crawl = datadir.crawl_of(root) or stored.get(CRAWL_KEY) or uuid.uuid4().hex
     node = datadir.join(root, crawl)
     move = Move(

@@ -18,14 +18,14 @@ from lycosa.commands.change import open_writer
 from lycosa.commands.look import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.frontier.keys import MOVED_KEY
+from lycosa.node.progress import rate, size
 from lycosa.settings.values import Values
 from lycosa.terminal import in_json
-from lycosa.view import rate, size
 
 if TYPE_CHECKING:
     from lycosa.archive.reading import Verdict
     from lycosa.frontier.protocol import Reader
-    from lycosa.verify import Loss, Report, Verifier
+    from lycosa.node.verify import Loss, Report, Verifier
 
 _WAYS = ("requeue", "mark-lost", "moved", "returned")
 _FOREVER = float("inf")
@@ -51,8 +51,8 @@ def verify(values: Values, words: list[str]) -> int:
 
 
 def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
-    from lycosa.upkeep import note_losses
-    from lycosa.verify import verified
+    from lycosa.node.rescue import note_losses
+    from lycosa.node.verify import verified
 
     root = values["data-dir"]
     owners, unseen = whose(reader, root, values["store"])
@@ -75,7 +75,7 @@ def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
 @contextmanager
 def _locked(root: Path, change: bool) -> Iterator[bool]:
     """Whether a crawl works in the directory; who is going to change something takes its lock."""
-    from lycosa import datadir
+    from lycosa.node import datadir
 
     if not change:
         yield datadir.in_use(root)
@@ -91,8 +91,8 @@ def _locked(root: Path, change: bool) -> Iterator[bool]:
 
 def whose(reader: Reader, root: Path, store: str) -> tuple[set[int] | None, list[str]]:
     """The engines that wrote to a directory (None: all), and where others' output is."""
-    from lycosa.datadir import node_of
     from lycosa.frontier.protocol import is_server
+    from lycosa.node.datadir import node_of
 
     if not is_server(store):
         return None, []
@@ -109,8 +109,8 @@ def whose(reader: Reader, root: Path, store: str) -> tuple[set[int] | None, list
 
 def _act(values: Values, reader: Reader, verifier: Verifier, way: str) -> int:
     """Do what the user chose; returns how many pages it was done with."""
-    from lycosa import mending
-    from lycosa.upkeep import note_losses
+    from lycosa.node import mending
+    from lycosa.node.rescue import note_losses
 
     act = mending.requeue if way == "requeue" else mending.mark_lost
     with closing(open_writer(values, reader)) as frontier:
@@ -126,7 +126,7 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
     import orjson
 
     from lycosa.archive.segments import segment_name
-    from lycosa.verify import moved_segments
+    from lycosa.node.verify import moved_segments
 
     with opened(values) as reader:
         stored = reader.settings()

@@ -22,7 +22,7 @@ from lycosa.archive.segments import parse_name
 from lycosa.archive.warc import record_ids
 from lycosa.clock import wall_now
 from lycosa.frontier.protocol import Frontier
-from lycosa.verify import Verifier
+from lycosa.node.verify import Verifier
 
 NOTE = "damaged.jsonl"
 CHUNK = 1000  # pages of one transaction

@@ -6,8 +6,8 @@ from contextlib import closing
 
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.protocol import open_reader
+from lycosa.node.progress import Snapshot
 from lycosa.settings.values import NodeSettings
-from lycosa.view import Snapshot
 
 
 def whole_crawl(run: Snapshot, node: NodeSettings, stored_pages: int) -> Snapshot:

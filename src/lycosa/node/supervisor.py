@@ -17,11 +17,8 @@ from typing import Any
 
 import orjson
 
-from lycosa import datadir, opening, upkeep
 from lycosa.called import called
 from lycosa.clock import engine_now
-from lycosa.commons import Commons
-from lycosa.dbfile import DatabaseFile
 from lycosa.engine import parsing_mark
 from lycosa.errors import (
     EXIT_DAMAGED,
@@ -31,18 +28,21 @@ from lycosa.errors import (
     StoreError,
 )
 from lycosa.fetch import certificates as trust
-from lycosa.firstvisits import FirstVisits
 from lycosa.frontier.backoff import Away
 from lycosa.frontier.protocol import Frontier, check_server, is_server, open_frontier
 from lycosa.frontier.readers import ACTIVE_LIMIT
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
-from lycosa.seeding import Loader
+from lycosa.node import datadir, rescue, start
+from lycosa.node.commons import Commons
+from lycosa.node.dbfile import DatabaseFile
+from lycosa.node.engine_process import Worker, machine_settings
+from lycosa.node.first_visits import FirstVisits
+from lycosa.node.progress import Screen, Snapshot, line, summary
+from lycosa.node.seed_loader import Loader
+from lycosa.node.whole import whole_crawl
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.terminal import redact
-from lycosa.view import Screen, Snapshot, line, summary
-from lycosa.whole import whole_crawl
-from lycosa.worker import Worker, machine_settings
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed
@@ -68,19 +68,19 @@ def run_crawl(
         check = datadir.check_shared
         check_server(node.store)
     certificates = trust.certificates() if node.tls_verify else None
-    with opening.spooled(seeds) as sources:
-        opening.check_seeds(sources, seeds)
+    with start.spooled(seeds) as sources:
+        start.check_seeds(sources, seeds)
         check(node.data_dir)
         lock = datadir.lock(node.data_dir)
         try:
             check(node.data_dir)
-            frontier, name = opening.open_frontier(crawl, node, limits, sources, resume)
-            limits = opening.shared_limits(frontier, limits)
+            frontier, name = start.open_frontier(crawl, node, limits, sources, resume)
+            limits = start.shared_limits(frontier, limits)
             if advice:
                 log.warning(advice)
             if certificates:
                 trust.lay_out(certificates, node.data_dir / datadir.TRUST)
-            with opening.alone(frontier):
+            with start.alone(frontier):
                 return Supervisor(crawl, node, limits, frontier, lock, name).run()
         finally:
             os.close(lock)
@@ -131,7 +131,7 @@ class Supervisor:
         self._signals = 0
         self._active = (float("-inf"), 0)  # when they were counted, domains with something left
         self._logged = self._checked = engine_now()
-        self.per_engine = opening.fitting_workers(node)
+        self.per_engine = start.fitting_workers(node)
         # Where earlier runs went last is not known: no address is visited before the pause that
         # may be due there.
         self._addresses_from = engine_now() + crawl.ip_delay if frontier.everyone(name) else 0.0
@@ -175,7 +175,7 @@ class Supervisor:
         while not wanted.wait(0.1) and not self._signals and self.loader.error is None:
             self._show()
         if self.name:
-            self.away.ask(lambda: opening.tell_opened(self.frontier, self.name), None)
+            self.away.ask(lambda: start.tell_opened(self.frontier, self.name), None)
         for index in range(self.node.engines):
             if not self._signals:
                 self._spawn(index)
@@ -238,7 +238,7 @@ class Supervisor:
             self.finished = True
             self.stop("")
         if self.unrescued:
-            upkeep.rescue(self.frontier, self.node.data_dir, self.unrescued)
+            rescue.rescue(self.frontier, self.node.data_dir, self.unrescued)
             self.unrescued.clear()
         self._replace_expired()
 
@@ -268,7 +268,7 @@ class Supervisor:
                 worker.process.kill()
         ours = set(self.frontier.living(self.name)) & expired - owners
         if ours and all(owners):  # each has told its number
-            upkeep.rescue(self.frontier, self.node.data_dir, ours)
+            rescue.rescue(self.frontier, self.node.data_dir, ours)
         if expired - owners - ours:
             self.frontier.rescue()
 
@@ -382,11 +382,11 @@ class Supervisor:
         number that it never had time to tell."""
         root = self.node.data_dir
         died_of = parsing_mark.Mark(self.commons.marks, worker.index)
-        poisoned = code != EXIT_FENCED and upkeep.suspect_page(self.frontier, died_of)
+        poisoned = code != EXIT_FENCED and rescue.suspect_page(self.frontier, died_of)
         alive = {each.owner for each in self.workers.values()}
         if all(alive):
             self.unrescued |= set(self.frontier.living(self.name)) - alive
-        rescued = upkeep.rescue(self.frontier, root, self.unrescued)
+        rescued = rescue.rescue(self.frontier, root, self.unrescued)
         self.unrescued.clear()
         return poisoned, rescued
 
@@ -479,7 +479,7 @@ class Supervisor:
             if self.finished:
                 self.frontier.put_settings({"finished": 1})
             if self.name:
-                opening.tell_left(self.frontier, self.name)
+                start.tell_left(self.frontier, self.name)
         if not self.failure and self.file.damaged():
             self._fail(self.file.damage)
         snapshot = whole_crawl(self.snapshot(), self.node, self.stored_pages)

@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from lycosa import datadir, original, ownfiles, upkeep
+from lycosa import ownfiles
 from lycosa.clock import engine_now, wall_now
 from lycosa.errors import CrawlExists, UserError
 from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, ORIGIN_KEY, SETTINGS_KEY
 from lycosa.frontier.protocol import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.log import get_logger
-from lycosa.seeding import any_good, check_whole, loading_key
-from lycosa.seeds import no_seeds
+from lycosa.node import datadir, original, rescue
+from lycosa.node.seed_file import no_seeds
+from lycosa.node.seed_loader import any_good, check_whole, loading_key
 from lycosa.settings.values import (
     CrawlSettings,
     NodeSettings,
@@ -131,7 +132,7 @@ def _open_server(
     else:
         name = _begin(frontier, root, crawl, limits, sources)
     _take_over(frontier, root, name)
-    upkeep.name_losses(frontier, root, node.store, frontier.everyone(name))
+    rescue.name_losses(frontier, root, node.store, frontier.everyone(name))
     # Other nodes must not think that the crawl has ended before these seeds are loaded.
     now = frontier.now_ms()
     loading = {"seeds_loaded": 0, "finished": 0, loading_key(name): now} if sources else {}
@@ -221,7 +222,7 @@ def _agree(frontier: PostgresFrontier, name: str, crawl: CrawlSettings, limits: 
 
 def _take_over(frontier: Frontier, root: Path, name: str) -> None:
     """Whoever has the lock of the directory knows that no earlier engine of it lives."""
-    rescued = upkeep.rescue(frontier, root, frontier.everyone(name), starting=True)
+    rescued = rescue.rescue(frontier, root, frontier.everyone(name), starting=True)
     if rescued:
         log.info("took over what an earlier run held", domains=rescued)
 
@@ -238,7 +239,7 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Sqlite
     to_ms = max(wall_now(), frontier.newest_ms() + 1) - engine_now() * 1000
     frontier.now_ms = lambda: int(engine_now() * 1000 + to_ms)
     _take_over(frontier, node.data_dir, "")
-    upkeep.name_losses(frontier, node.data_dir, node.store, frontier.everyone())
+    rescue.name_losses(frontier, node.data_dir, node.store, frontier.everyone())
     frontier.put_exclusions(crawl.exclude)
     if resume:
         _tell_changes(frontier, crawl)

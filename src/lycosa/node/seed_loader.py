@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from lycosa.datadir import SEEDS
 from lycosa.errors import StoreGone
 from lycosa.frontier.backoff import LONGEST, Patience
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.frontier.protocol import Frontier, Link
 from lycosa.log import get_logger
-from lycosa.seeds import BadSeed, Seed, open_seeds, read
+from lycosa.node.datadir import SEEDS
+from lycosa.node.seed_file import BadSeed, Seed, open_seeds, read
 from lycosa.settings.values import node_key
 from lycosa.urls.canonical import domain_id, fingerprint
 

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from lycosa.clock import engine_now
-from lycosa.datadir import TRUST
 from lycosa.fetch.certificates import as_path
 from lycosa.metrics import Stats
+from lycosa.node.datadir import TRUST
 from lycosa.settings.values import NodeSettings
 
 _COUNTERS = (

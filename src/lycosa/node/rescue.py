@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
 from lycosa.called import called
-from lycosa.datadir import node_of
 from lycosa.engine.parsing_mark import Mark
 from lycosa.frontier.keys import LOST_KEY, MOVED_KEY
 from lycosa.frontier.protocol import Frontier, is_server, open_reader
 from lycosa.log import get_logger
+from lycosa.node.datadir import node_of
 from lycosa.terminal import redact
 
 if TYPE_CHECKING:
-    from lycosa.verify import Report
+    from lycosa.node.verify import Report
 
 # Bytes of a ledger before its committed length that are read too: a line may be on disk with one
 # commit while what it tells of goes to the store with the next.
@@ -73,7 +73,7 @@ def name_losses(frontier: Frontier, root: Path, store: str, owners: Collection[i
         note_losses(frontier, root, 0)
         return 0
     # Here: it reads every format of the archive, and a new crawl has nothing to be read.
-    from lycosa.verify import moved_segments, own_segments, suspicious, verified
+    from lycosa.node.verify import moved_segments, own_segments, suspicious, verified
 
     lengths = own_segments(committed, owners)
     moved = moved_segments({MOVED_KEY: frontier.setting(MOVED_KEY)})

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import orjson
 
-from lycosa.datadir import in_use
 from lycosa.errors import UserError
+from lycosa.node.datadir import in_use
 
 
 @dataclass(frozen=True, slots=True)
