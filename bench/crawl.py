@@ -25,8 +25,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from kit import postgres, runs, split
-from kit.runs import Cost, Job
+from measure import postgres, runs, split
+from measure.runs import Cost, Job
 
 LINKS = {80: 60, 240: 100}
 BUDGETS = {(False, 80_000): 2000, (True, 80_000): 3000, (True, 240_000): 4000}  # us

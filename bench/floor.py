@@ -30,12 +30,12 @@ import zstandard
 from isal import isal_zlib
 from selectolax.lexbor import LexborHTMLParser
 
-from kit import runs
-from kit.runs import Job
 from lycosa.fetch import libcurl
 from lycosa.page.html import parse
 from lycosa.simweb.names import Names
 from lycosa.simweb.serve import SimWeb
+from measure import runs
+from measure.runs import Job
 
 Read = Callable[[bytes], tuple[str, int]]
 

@@ -28,10 +28,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from filled import ancestor, engines
-from filled.stores import Filled, FilledPostgres, FilledSqlite
-from filled.world import Pages
 from lycosa.records import Lease, QueuedUrl
+from stores import ancestor, engines
+from stores.stores import Filled, FilledPostgres, FilledSqlite
+from stores.world import Pages
 
 T = TypeVar("T")
 BATCH = 500

@@ -24,11 +24,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kit import runs
 from lycosa.commands.look import loop_of
 from lycosa.simweb import malice
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from measure import runs
 
 KEPT = 0.90  # of the good hosts' speed
 CPU_P999, TURN_MAX = 50.0, 250.0  # ms

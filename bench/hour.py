@@ -25,11 +25,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kit import runs
-from kit.runs import Job
 from lycosa.commands.look import loop_of
 from lycosa.simweb.check import Report
 from lycosa.simweb.serve import SimWeb
+from measure import runs
+from measure.runs import Job
 
 SETTLED = 20  # minutes after which memory must hardly grow
 GROWTH = 1.0  # MB a minute

@@ -35,11 +35,11 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kit import runs
-from kit.runs import Job
 from lycosa.simweb.serve import SimWeb
+from measure import runs
+from measure.runs import Job
 
-HERE = Path(__file__).parent / "kit" / "peer"
+HERE = Path(__file__).parent / "peer_crawlers"
 PORTS = (80, 443, 53)
 INSIDE = "BENCH_PEERS_INSIDE"
 SPIDER = "0.0.157"  # the last release with a compiled part for Linux in the registry

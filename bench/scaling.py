@@ -27,12 +27,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kit import ballast, postgres, runs
-from kit.postgres import Server
-from kit.runs import Job
-from kit.turns import Crawls, Figures
 from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
+from measure import ballast, postgres, runs
+from measure.postgres import Server
+from measure.runs import Job
+from measure.turns import Crawls, Figures
 
 PARTS = ("engines", "flight", "domains", "time", "polite")
 QUICK = ("engines", "flight", "domains", "polite")  # 'time' is the same run as 'polite'

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.cli import COMMANDS
-from typed import PYTHON
+from support.typed import PYTHON
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "lycosa"

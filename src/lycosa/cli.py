@@ -183,7 +183,7 @@ def default_text(option: Option) -> str:
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
-    """Values stay text here: `config` reads flags, variables and files the same way."""
+    """Values stay text here: `settings` reads flags, variables and files the same way."""
     name = option.name
     if option.kind is SWITCH:
         shown, hidden = option.flag, f"--no-{name}" if not option.default else f"--{name}"

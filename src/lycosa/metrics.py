@@ -1,7 +1,7 @@
 """Counters of an engine, rates, and the one line that says what limits the speed. Pure.
 
 Owns what is counted and how the counts of many engines become one; knows neither where they are
-shown (`view`) nor how they travel. `now` is a parameter.
+shown (`progress`) nor how they travel. `now` is a parameter.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Titles, URLs, headers and error messages are written by strangers: an escape seq
 them could recolour, retitle or reprogram a terminal, a bidirectional override make a text read
 differently from what it is. `guarded` puts the door into the standard streams, so that no `print`,
 log line or traceback can forget it; what stands in JSON is escaped by `in_json`, without a loss.
-Only `view.Screen`, which draws, goes past it, with texts that are visible already.
+Only `progress.Screen`, which draws, goes past it, with texts that are visible already.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+# Bounded: what is blanked out stands in lines that strangers have written parts of.
+_USER_INFO = re.compile(r"(://[^:/?#\s]{0,100}:)\S{0,100}@")
+_SETTING = re.compile(r"(?i)((?:ssl)?pass(?:word|wd)?=)[^&\s]+")
 
 
 def visible(text: str) -> str:
@@ -36,8 +39,7 @@ def one_line(text: str) -> str:
 
 def redact(text: str) -> str:
     """The text without the passwords of URLs and of key=value settings in it."""
-    text = re.sub(r"(://[^:/?#\s]*:)\S*@", r"\1***@", text)
-    return re.sub(r"(?i)((?:ssl)?pass(?:word|wd)?=)[^&\s]+", r"\1***", text)
+    return _SETTING.sub(r"\1***", _USER_INFO.sub(r"\1***@", text))
 
 
 def in_json(text: str) -> str:

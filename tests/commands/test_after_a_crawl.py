@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.cli import main
-from typed import PYTHON
+from support.typed import PYTHON
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from lycosa.cli import main
 from lycosa.frontier.protocol import DATABASE
-from net.made_crawl import make
+from support.made_crawl import make
 
 PAGE = 4096
 URL = "https://d1.test/1"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands.stores import Stored, make, visit
-from net.postgres import postgres_server, postgres_url
+from support.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
 

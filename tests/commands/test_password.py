@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from net.postgres import postgres_server, postgres_url
+from support.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
 

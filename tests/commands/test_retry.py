@@ -7,7 +7,7 @@ import pytest
 
 from commands.stores import Stored, make, visit
 from lycosa.records import Origin
-from net.postgres import postgres_server, postgres_url
+from support.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
 

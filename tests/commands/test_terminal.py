@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from net.http_server import HttpServer, reply, say
+from support.http_server import HttpServer, reply, say
 
 # Escape sequences (C0 and C1), a title for the terminal, an override, isolates, joiners, a tag.
 NASTY = "\x1b]0;owned\x07\x1b[31mred\x9b2J\x85\x7f\u202egpj.exe\u2066\u200b\u200d\ufeff\U000e0041\r"

@@ -22,8 +22,8 @@ from lycosa.archive.text import iter_rows
 from lycosa.cli import main
 from lycosa.frontier.protocol import Reader, open_reader
 from lycosa.records import PageRow
-from net.made_crawl import finish, make, opened
-from net.postgres import postgres_server, postgres_url  # noqa: F401
+from support.made_crawl import finish, make, opened
+from support.postgres import postgres_server, postgres_url  # noqa: F401
 
 OWN_NAME = re.compile(rb"WARC-Type: request\r\nWARC-Record-ID: <urn:uuid:[0-9a-f-]{0,35}$")
 Damage = Callable[["Kept", random.Random], set[str]]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from harness import started
 
-from net.postgres import postgres_server, postgres_url
+from support.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
 

@@ -15,7 +15,7 @@ import pytest
 from harness import EMAIL, lycosa
 from test_migrate import make_crawl
 
-from net.postgres import servers
+from support.postgres import servers
 
 PASSWORD = "s3cr3t%40word"
 PLAIN = "s3cr3t@word"

@@ -21,7 +21,7 @@ from lycosa.archive.text import iter_rows
 from lycosa.frontier.protocol import open_reader
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from net.postgres import OwnServer, servers
+from support.postgres import OwnServer, servers
 
 DELAY = 0.5
 SPEC = WorldSpec(seed=5, domains=40, pages=10, delay=DELAY)

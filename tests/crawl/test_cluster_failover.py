@@ -12,7 +12,7 @@ from harness import wait_for
 from test_cluster import SPEC, Cluster
 
 from lycosa.simweb.serve import SimWeb
-from net.postgres import OwnServer, Standby, servers
+from support.postgres import OwnServer, Standby, servers
 
 
 @pytest.fixture

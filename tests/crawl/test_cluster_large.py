@@ -15,7 +15,7 @@ from test_cluster import Cluster
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from net.postgres import OwnServer, servers
+from support.postgres import OwnServer, servers
 
 DELAY = 2.0
 LEASE = 12.0

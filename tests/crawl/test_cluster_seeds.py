@@ -14,7 +14,7 @@ from lycosa.frontier.protocol import StoreRules
 from lycosa.node import seed_loader
 from lycosa.node.datadir import copy_seeds
 from lycosa.node.seed_loader import Loader
-from net.postgres import servers
+from support.postgres import servers
 
 RULES = StoreRules(delay_ms=1000, lease_ms=8000)
 SEEDS = 3000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from harness import EMAIL, lycosa
 
-from net.http_server import HttpServer, reply, say
+from support.http_server import HttpServer, reply, say
 
 PORTS = (25, 110, 6379, 6667, 10080)
 

@@ -12,7 +12,7 @@ from harness import Crawl, lycosa, wait_for
 from lycosa.frontier.protocol import DATABASE
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from net.made_crawl import make
+from support.made_crawl import make
 
 WORLD = WorldSpec(seed=3, domains=10, pages=200, page_bytes=500, https=0.0).only("robots-allow")
 OFFLINE = ("--nameserver", "127.0.0.1:1", "--max-duration", "1")

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from harness import EMAIL, lycosa
 
-from net.dns_server import DnsServer
-from net.http_server import HttpServer, Script, reply, say
+from support.dns_server import DnsServer
+from support.http_server import HttpServer, Script, reply, say
 
 ROBOTS, PAGE = "/robots.txt", say(reply(b"<title>t</title><p>hello"), stay=True)
 

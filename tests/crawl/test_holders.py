@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from net.dns_server import DnsServer
-from net.http_server import HttpServer, reply, say, say_and_wait
+from support.dns_server import DnsServer
+from support.http_server import HttpServer, reply, say, say_and_wait
 
 HOLDERS, GOOD, PAGES = 160, 20, 6
 SIZE = 4_900_000

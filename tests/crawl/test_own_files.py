@@ -18,7 +18,7 @@ from lycosa.node import datadir
 from lycosa.node.start import create
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from net.made_crawl import crawl_settings, make_empty
+from support.made_crawl import crawl_settings, make_empty
 
 WORLD = WorldSpec(seed=6, domains=6, pages=3, https=1.0, page_bytes=2000).only("robots-allow")
 SECRET = b'["s", "somebody else\'s", 1]'

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import EMAIL, lycosa, started, wait_for
 
-from net.http_server import HttpServer, reply, say
+from support.http_server import HttpServer, reply, say
 
 
 def seeded(root: Path, *urls: str) -> list[str]:

@@ -12,7 +12,7 @@ from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import Reader, StoreRules, open_reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from net.postgres import postgres_server, postgres_url  # noqa: F401
+from support.postgres import postgres_server, postgres_url  # noqa: F401
 
 Store = SqliteFrontier | PostgresFrontier
 

@@ -19,7 +19,7 @@ from lycosa.frontier.postgres.connection import connect, int8s, mapped, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.reader import PostgresReader
 from lycosa.frontier.protocol import StoreRules, open_frontier, open_reader
-from net.postgres import servers
+from support.postgres import servers
 
 RULES = StoreRules(delay_ms=70_000, lease_ms=180_000)
 

@@ -15,7 +15,7 @@ from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.store import SQL
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.states import WAITING
-from net.postgres import in_schema
+from support.postgres import in_schema
 
 DOMAINS = 20_000
 URLS = 200_000  # 80 % of them in 1 % of the domains

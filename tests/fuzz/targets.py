@@ -17,6 +17,7 @@ from html.entities import html5
 from pathlib import Path
 from types import ModuleType
 
+from test_harvest import Bench
 from xxhash import xxh3_64_intdigest
 
 from lycosa.archive import ledger, text
@@ -33,7 +34,6 @@ from lycosa.politeness import delay, robots
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
 from lycosa.urls import canonical as urls
 from lycosa.urls import scope
-from test_harvest import Bench
 
 from .judge import Target
 

@@ -53,19 +53,19 @@ def test_a_fresh_copy_sets_itself_up(tmp_path: Path) -> None:
     assert (again.returncode, err) == (0, "")
     assert time.monotonic() - begin < 5  # nothing was installed again
 
-    checks = start(tree / "scripts/test", "tests/test_config.py")
+    checks = start(tree / "scripts/test", "tests/settings/test_values.py")
     out, err = checks.communicate(timeout=800)
     assert checks.returncode == 0, out + err
     assert out.endswith("All checks and tests passed.\n")
 
-    source = tree / "src/lycosa/_links.c"
+    source = tree / "src/lycosa/urls/_links.c"
     source.write_text(source.read_text() + "/* changed */\n")
     os.utime(source, (0, 0))  # as from an archive
-    built = {path.name: path.stat().st_mtime for path in tree.glob("src/lycosa/*.so")}
+    built = {path.name: path.stat().st_mtime for path in tree.glob("src/lycosa/*/*.so")}
     process = start(tree / "scripts/lycosa", "version")
     out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
-    for path in tree.glob("src/lycosa/*.so"):
+    for path in tree.glob("src/lycosa/*/*.so"):
         assert path.stat().st_mtime > built.pop(path.name)  # compiled again
     assert not built
 
@@ -76,10 +76,11 @@ def test_a_fresh_copy_sets_itself_up(tmp_path: Path) -> None:
     assert process.returncode == 0, err
 
 
-SOURCES = [path.name for path in sorted((ROOT / "src/lycosa").glob("*.[ch]"))]
+PACKAGE = ROOT / "src/lycosa"
+SOURCES = [str(path.relative_to(PACKAGE)) for path in sorted(PACKAGE.rglob("*.[ch]"))]
 
 
-@pytest.mark.parametrize("name", [*SOURCES, "_scan.h", "deeper/new.c", "../setup.py"])
+@pytest.mark.parametrize("name", [*SOURCES, "page/_scan.h", "deeper/new.c", "../setup.py"])
 def test_whatever_is_compiled_is_compiled_again_when_it_changes(name: str, tmp_path: Path) -> None:
     for part in ("scripts", "src/lycosa"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("*.so"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from typed import PYTHON
+from support.typed import PYTHON
 
 ROOT = Path(__file__).parents[2]
 

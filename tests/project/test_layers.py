@@ -1,4 +1,4 @@
-"""The import direction: words <- pure <- edges <- engine <- command line, and what pure means."""
+"""The rooms, the direction of imports between them, and what pure means."""
 
 import ast
 import re
@@ -9,35 +9,40 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 
-# A module may import from its own layer and from those above it in this table.
-LAYERS = {
-    "words": "__init__ errors records clock called terminal",
-    "pure": "addresses options config urls scope seeds robots robotstag politeness retry"
-    " scheduler parse sitemaps decode dedup metrics charset encoding media elements htmlscan"
-    " htmlstack references _links _scan visit visit_result ports errands robots_reply"
-    " turns address_turns backlog sharing files firstvisits",
-    "edges": "archive frontier ares dns fetch transfer multis trust curl inbox _inbox poller"
-    " log view sandbox ownfiles",
-    "engine": "datadir dbfile original verify mending mark patience opening seeding"
-    " harvest core exchange diary engine upkeep memory worker node control pipe gauges"
-    " machine address_table commons whole",
-    "simulated web": "simweb",
-    "command line": "commands reference cli __main__",
+# Each room may import from itself and from those before it, and from the words that stand beside
+# the rooms. The last row is the command line, which also stands beside them.
+ROOMS = (
+    *("urls", "page", "politeness", "archive", "frontier", "fetch", "settings", "engine", "node"),
+    *("simweb", "commands"),
+)
+WORDS = (
+    *("__init__", "errors", "clock", "records", "metrics", "log", "called", "terminal"),
+    "ownfiles",
+)
+COMMAND_LINE = ("cli", "reference", "__main__")
+RANK = {
+    **dict.fromkeys(WORDS, 0),
+    **{room: rank for rank, room in enumerate(ROOMS, 1)},
+    **dict.fromkeys(COMMAND_LINE, len(ROOMS) + 1),
 }
-RANK = {name: rank for rank, names in enumerate(LAYERS.values()) for name in names.split()}
-
-# The store's protocol and the values that go through it are words, though they live at the edge.
-PROTOCOL = ("lycosa.frontier.protocol", "lycosa.frontier.protocol.states")
 
 # Decisions take `now` as a parameter and return values: they can't wait, ask or roll dice.
-PURE = (*LAYERS["pure"].split(), "errors", "records", "harvest", "core")
+PURE = {
+    *("errors", "records", "metrics"),
+    *("urls", "page", "politeness"),
+    *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
+    *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
+    *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
+    *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
+    *("node/seed_file", "node/first_visits"),
+}
 NOT_PURE = {
     *("time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "curl_cffi"),
 }
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """Every module with the first part of its name."""
+    """Every module with its room, or with its own name if it stands beside the rooms."""
     for path in sorted(SOURCE.rglob("*.py")):
         first = path.relative_to(SOURCE).parts[0]
         yield first.removesuffix(".py"), path
@@ -56,9 +61,10 @@ def imported(path: Path) -> Iterator[str]:
                 yield node.module or ""
 
 
-def test_every_module_has_its_layer() -> None:
+def test_every_module_has_its_room() -> None:
     unplaced = {name for name, _ in modules()} - set(RANK)
-    assert not unplaced, f"put them into LAYERS: {sorted(unplaced)}"
+    assert not unplaced, f"put them into a room, or into ROOMS or WORDS: {sorted(unplaced)}"
+    assert {name for name, _ in modules()} == set(RANK), "a room or a word is gone"
 
 
 def test_imports_go_one_way() -> None:
@@ -66,19 +72,21 @@ def test_imports_go_one_way() -> None:
     for name, path in modules():
         for target in imported(path):
             parts = target.split(".")
-            if parts[0] != "lycosa" or len(parts) == 1 or parts[1].startswith("__version"):
+            if parts[0] != "lycosa" or len(parts) == 1 or parts[1] == "__version__":
                 continue
-            if target not in PROTOCOL and RANK.get(parts[1], 0) > RANK.get(name, 0):
+            if RANK[parts[1]] > RANK[name]:
                 wrong.append(f"{path.relative_to(SOURCE)} imports {target}")
     assert not wrong
 
 
 def test_pure_modules_do_no_input_or_output() -> None:
+    places = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for _, path in modules()}
+    pure = {place for place in places if PURE & {place, place.partition("/")[0]}}
+    assert {each for each in PURE if not any(place.startswith(each) for place in pure)} == set()
     wrong = [
-        f"{path.relative_to(SOURCE)} imports {target}"
-        for name, path in modules()
-        if name in PURE
-        for target in imported(path)
+        f"{place} imports {target}"
+        for place in sorted(pure)
+        for target in imported(places[place])
         if target.split(".")[0] in NOT_PURE
     ]
     assert not wrong
@@ -103,7 +111,7 @@ def test_modules_are_small_and_say_what_they_own(path: Path) -> None:
 
 
 def test_every_query_has_a_purpose() -> None:
-    files = sorted(SOURCE.glob("frontier/sql/*/*.sql"))
+    files = sorted(SOURCE.glob("frontier/*/*.sql"))
     assert files
     for path in files:
         first, *rest = path.read_text("utf-8").splitlines()

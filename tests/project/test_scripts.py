@@ -139,7 +139,7 @@ def test_an_ordinary_users_open_files_are_enough(tmp_path: Path) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     done = pytest_in(
         tmp_path,
-        str(ROOT / "tests/test_fetch.py::test_a_thousand_slow_ones"),
+        str(ROOT / "tests/fetch/test_fetcher.py::test_a_thousand_slow_ones"),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard)),
     )
     assert done.returncode == 0, done.stdout[-2000:]

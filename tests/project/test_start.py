@@ -10,14 +10,17 @@ import pytest
 
 import lycosa
 
-CONTROL = Path(lycosa.__file__).parent / "control.py"
+CONTROL = Path(lycosa.__file__).parent / "engine" / "control.py"
 
 
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
-        ("import lycosa.engine", {"encodings.cp1250", "encodings.koi8_r", "filecmp"}),
-        ("import lycosa.node", {"lycosa.node.verify", "lycosa.archive.records", "filecmp"}),
+        ("import lycosa.engine.loop", {"encodings.cp1250", "encodings.koi8_r", "filecmp"}),
+        (
+            "import lycosa.node.supervisor",
+            {"lycosa.node.verify", "lycosa.archive.records", "filecmp"},
+        ),
         (f"import runpy; runpy.run_path({str(CONTROL)!r})", {"subprocess", "lycosa"}),
     ],
 )

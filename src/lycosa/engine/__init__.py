@@ -1,4 +1,4 @@
-"""One engine, a process: its decisions (`core`, `visit`, `scheduler`, `harvest`, pure) and its loop.
+"""One engine, a process: what it decides (`core`, `visit`, `scheduler`, `harvest`), and its loop.
 
 `python -m lycosa.engine` is how a supervisor starts one.
 """

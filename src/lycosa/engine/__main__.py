@@ -1,4 +1,4 @@
-"""`python -m lycosa.engine`: one engine, started by a supervisor, which writes its settings to it."""
+"""`python -m lycosa.engine`: one engine, for a supervisor, which tells it its settings."""
 
 import sys
 

@@ -17,7 +17,7 @@ from lycosa.engine.errands import MAX_REDIRECTS, UNREACHABLE
 from lycosa.engine.scheduler import Held, KnownOrigin
 from lycosa.engine.visit_result import Result as Result
 from lycosa.engine.visit_result import VisitRules as VisitRules
-from lycosa.engine.visit_result import detail
+from lycosa.engine.visit_result import detail, kind_of
 from lycosa.frontier.protocol import EXCLUDED
 from lycosa.politeness import delay as politeness
 from lycosa.politeness import retry, robots
@@ -176,7 +176,7 @@ class Visit:
             if not rules.allows(parts.target):
                 self._fail(current, "robots")
                 return self._hops > 0
-            response = yield self._request(current.url, parts, _kind(current))
+            response = yield self._request(current.url, parts, kind_of(current))
             current = self._answer(current, parts, response)
         return True
 
@@ -495,7 +495,3 @@ class Visit:
     def _request(self, url: str, parts: Parts, kind: Kind) -> Request:
         self.result.requests += 1
         return Request(url, parts.host, parts.port, parts.https, kind, self.deadline, token=self)
-
-
-def _kind(url: QueuedUrl) -> Kind:
-    return Kind.SITEMAP if url.flags & Flag.SITEMAP else Kind.PAGE

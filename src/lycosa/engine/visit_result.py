@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lycosa.engine.scheduler import Held
-from lycosa.records import Kind, Origin, QueuedUrl, Response, SharedRobots, Url
+from lycosa.records import Flag, Kind, Origin, QueuedUrl, Response, SharedRobots, Url
 
 DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
@@ -51,3 +51,8 @@ def detail(response: Response) -> str:
     what = "robots.txt" if response.request.kind == Kind.ROBOTS else "a page"
     called = response.failure or f"status {response.status}"
     return ": ".join(filter(None, (f"{what}: {called}", response.reason[:DETAIL_CHARS])))
+
+
+def kind_of(url: QueuedUrl) -> Kind:
+    """What the request for a queued URL is for."""
+    return Kind.SITEMAP if url.flags & Flag.SITEMAP else Kind.PAGE

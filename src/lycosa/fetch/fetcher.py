@@ -45,7 +45,7 @@ class FetchSettings:
     """How requests look and where they may go."""
 
     user_agent: str
-    trust: str = ""  # a folder that `trust` laid out; '': certificates are not checked
+    trust: str = ""  # a folder that `certificates` laid out; '': certificates are not checked
     allow_private: bool = False
     allow_networks: tuple[str, ...] = ()  # private networks that may be connected to all the same
     only_networks: tuple[str, ...] = ()  # nothing else is connected to; (): no such limit

@@ -1,7 +1,7 @@
 """What comes in over one libcurl handle: its header lines and its body, up to a limit.
 
 Owns the counting: how much of a body is wanted, and how much all bodies under way may hold in all.
-What is worth receiving its receiver decides. The compiled `_inbox` does the same without the
+What is worth receiving its receiver decides. The compiled `_receive` does the same without the
 interpreter in between; this one serves where that could not be built.
 """
 

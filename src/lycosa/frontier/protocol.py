@@ -389,7 +389,7 @@ def open_frontier(
 ) -> Frontier:
     """Open a crawl to work on it. `now_ms` is the time where the store has no clock of its own;
     `name` is what the server's administrator sees; by `turns` the engines of a node take turns
-    where only one of them can write (see `sqlite_store`)."""
+    where only one of them can write (see `sqlite.store`)."""
     if is_server(store):
         _need_psycopg()
         from lycosa.frontier.postgres.frontier import PostgresFrontier

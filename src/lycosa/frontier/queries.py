@@ -34,5 +34,5 @@ def split(text: str) -> dict[str, str]:
 
 
 def _folder(dialect: str) -> list[tuple[str, str]]:
-    folder = resources.files("lycosa.frontier.protocol") / "sql" / dialect
-    return [(file.name, file.read_text("utf-8")) for file in folder.iterdir()]
+    files = resources.files(f"lycosa.frontier.{dialect}").iterdir()
+    return [(file.name, file.read_text("utf-8")) for file in files if file.name.endswith(".sql")]

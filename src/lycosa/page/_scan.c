@@ -11,7 +11,7 @@
 #include <Python.h>
 #include <string.h>
 
-/* What an element is. `htmlscan` has the same list in Python. */
+/* What an element is. `html_scan` has the same list in Python. */
 enum {
     BLOCK = 1 << 0,        /* breaks a line, as every element does that is not known */
     HIDES = 1 << 1,        /* its text is not seen; nor does it break a line */

@@ -2,9 +2,9 @@
 
 Owns which tags are links and what they say, and the bounds on the work one page may cause. HTML is
 read in one pass by the compiled `_scan`; where that could not be built, by its twin in Python,
-`htmlscan`, which finds the same at twenty times the cost and therefore looks at less of a page that
-is made to be slow. Links come out raw: resolving them and judging them is for `urls` and `scope`.
-Knows no network and no store.
+`html_scan`, which finds the same at twenty times the cost and therefore looks at less of a page
+that is made to be slow. Links come out raw: resolving them and judging them is for `urls`. Knows no
+network and no store.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What lycosa knows of the elements of HTML: which hide text, break lines, close others.
 
 Owns one number per element, whose bits are the rules of the standard's tree construction as far as
-they decide what is seen. `htmlstack` and `htmlscan` work by it; `_scan.c` has the same list.
+they decide what is seen. `html_stack` and `html_scan` work by it; `_scan.c` has the same list.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One pass over an HTML page, in Python: the twin of `_scan.c`, for where that could not be built.
 
-Owns the same rules as the C and gives the same answers (tests/test_readers.py): what is a tag, a
-comment, an attribute, raw text (WHATWG's tokenizer), and, with `htmlstack`, which element the text
-is in. Text is moved nowhere: what a table may not hold stays where it stands.
+Owns the same rules as the C and gives the same answers (tests/page/test_readers.py): what is a tag,
+a comment, an attribute, raw text (WHATWG's tokenizer), and, with `html_stack`, which element the
+text is in. Text is moved nowhere: what a table may not hold stays where it stands.
 
 An element that hides its text hides it when it is closed, by its own end tag or by that of an
 element around it. One that nothing but the end of the page closes hides nothing: a browser would

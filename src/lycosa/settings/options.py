@@ -2,7 +2,7 @@
 
 The flags of the command line, the LYCOSA_* variables, the keys of a TOML file and
 docs/reference.md all come from `OPTIONS`: to add a setting, add a row here and the field in
-`config` that it fills. Knows how one value is read from text; knows nothing of where it came
+`settings` that it fills. Knows how one value is read from text; knows nothing of where it came
 from, nor what it is for.
 """
 

@@ -41,7 +41,7 @@ Found = Link | tuple[()]
 Memo = dict[str, Found]
 Plain = Callable[[str], re.Match[str] | None]
 
-_SIGN, _WRAP = 1 << 63, 1 << 64  # to make a hash a signed number, as `dedup.signed_hash` does
+_SIGN, _WRAP = 1 << 63, 1 << 64  # to make a hash a signed number, as `fingerprint.signed_hash` does
 
 
 class Parts(NamedTuple):

@@ -1,7 +1,7 @@
 """The frontier on PostgreSQL: one connection per engine, one short transaction a second.
 
-Owns the order of statements inside each transaction. The SQL itself is in `sql/postgres/*.sql`,
-the states in `states.py`, adding URLs in `postgres_add`. Lists travel as arrays sorted by
+Owns the order of statements inside each transaction. The SQL itself is in `*.sql`,
+the states in `states.py`, adding URLs in `add`. Lists travel as arrays sorted by
 (domain, fingerprint), so that engines that meet take their locks in the same order.
 """
 

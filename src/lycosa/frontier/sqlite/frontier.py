@@ -1,6 +1,6 @@
 """The frontier on SQLite: one file, one short write transaction per engine and second.
 
-Owns the order of statements inside each transaction. The SQL itself is in `sql/sqlite/*.sql`,
+Owns the order of statements inside each transaction. The SQL itself is in `*.sql`,
 the states in `states.py`. Every engine has its own connection and calls it from one thread.
 """
 

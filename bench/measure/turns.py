@@ -1,0 +1,126 @@
+"""Crawls compared by turns: all are started, one goes on while the others are stopped.
+
+The speed of a shared machine changes by the minute, so whole runs one after the other compare
+minutes, not programs. Owns starting, stopping and counting; judges nothing and prints nothing.
+To a crawl that was stopped in the middle of it, an exchange with its store seems to be slow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lycosa.simweb.serve import SimWeb
+from measure import runs
+from measure.ballast import burdened, resumed
+from measure.postgres import Server
+from measure.runs import Job
+
+
+@dataclass
+class Figures:
+    """What crawls did in the time in which they went."""
+
+    pages: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+
+    def __iadd__(self, other: Figures) -> Figures:
+        self.pages += other.pages
+        self.seconds += other.seconds
+        self.cpu += other.cpu
+        return self
+
+    @property
+    def rate(self) -> float:
+        return self.pages / max(self.seconds, 0.001)
+
+    @property
+    def cpu_us(self) -> float:
+        return self.cpu * 1e6 / max(self.pages, 1)
+
+
+class Crawls:
+    """Crawls side by side that share the hosts of one web, stopped and set going as one."""
+
+    def __init__(self, job: Job, groups: int, root: Path, server: Server | None = None) -> None:
+        self.groups = groups
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.spans: list[tuple[float, float]] = []  # when they went
+        self.cpu = 0.0  # in those
+        self.web = SimWeb(job.world, root / "log", processes=job.servers)
+        self._part = replace(job, engines=job.engines // groups, workers=job.workers // groups,
+                             pages=job.pages // groups)  # fmt: skip
+        self._homes = [root / str(number) for number in range(groups)]
+        self._stores = [server.database() if server else "sqlite" for _ in self._homes]
+
+    def __enter__(self) -> Crawls:
+        self.web.__enter__()
+        return self
+
+    def prepare(self, domains: int, urls: int) -> None:
+        """Write their seeds; give them so many domains, between them, with so many URLs each."""
+        seeds = list(runs.seeds_of(self._part, self.web))
+        for number, (words, home) in enumerate(zip(self._commands(), self._homes, strict=True)):
+            home.mkdir(parents=True)
+            (home / "seeds.txt").write_text("".join(seeds[number :: self.groups]))
+            if domains:
+                burdened(words, home, domains // self.groups, urls)
+
+    def start(self) -> None:
+        """They are started and stand still."""
+        for words, home in zip(self._commands(), self._homes, strict=True):
+            used = resumed(words, home) if (home / "data").exists() else words
+            self.processes.append(subprocess.Popen(used, stdout=subprocess.DEVNULL))
+        self._signal(signal.SIGSTOP)
+
+    def _commands(self) -> list[list[str]]:
+        return [
+            runs.command(self._part, self.web, home, store, "--seeded-urls-only")
+            for home, store in zip(self._homes, self._stores, strict=True)
+        ]
+
+    def _signal(self, number: int) -> None:
+        # One by one: groups of their own would share the cores by group, not by process.
+        for process in self.processes:
+            if process.poll() is None:
+                for pid in (process.pid, *runs.children_of(process.pid)):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, number)
+
+    def go(self, seconds: float) -> bool:
+        """Go on for so long; returns whether there was something to do all the time."""
+        before, began = self._used(), time.monotonic()
+        self._signal(signal.SIGCONT)
+        time.sleep(seconds)
+        self._signal(signal.SIGSTOP)
+        self.spans.append((began, time.monotonic()))
+        self.cpu += max(0.0, self._used() - before)
+        codes = [process.poll() for process in self.processes]
+        assert not any(codes), f"a crawl failed: {codes}"
+        return codes == [None] * self.groups
+
+    def _used(self) -> float:
+        return sum(runs.tree_cpu(process.pid) for process in self.processes)
+
+    def forget(self) -> None:
+        """What was so far does not count."""
+        self.spans.clear()
+        self.cpu = 0.0
+
+    def figures(self) -> Figures:
+        starts = [e.start for e in self.web.log() if e.target != "/robots.txt" and e.status == 200]
+        pages = sum(1 for at in starts if any(a <= at < b for a, b in self.spans))
+        assert pages, "no page was fetched"
+        return Figures(pages, sum(b - a for a, b in self.spans), self.cpu)
+
+    def __exit__(self, *_: object) -> None:
+        self._signal(signal.SIGKILL)
+        for process in self.processes:
+            process.wait()
+        self.web.__exit__(None, None, None)

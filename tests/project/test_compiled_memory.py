@@ -1,0 +1,181 @@
+"""The compiled modules under AddressSanitizer: no byte that is not theirs is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "src" / "lycosa"
+SCAN = r"""
+import importlib.util, random, sys, time
+from html.entities import html5
+from importlib.machinery import ExtensionFileLoader
+loader = ExtensionFileLoader("lycosa.page._scan", sys.argv[1])
+scan = importlib.util.module_from_spec(importlib.util.spec_from_loader("lycosa.page._scan", loader))
+loader.exec_module(scan)
+units = ["<", "<a ", "<a href='", '<a b="', "<!--", "-->", "<!-", "&", "&a", "&#1", "&#x", "&nbsp;",
+    "<svg>", "</svg>", "<svg/>", "<p>", "</", "<script>", "</script>", "<title>", "</title>",
+    "<select>", "<b><p>", "=", "<a =", "<x y='z'", "\xc2", "</svg", "<meta a=b", "content='", '"',
+    "'", ">", "/", "a", "\xe9", "\0", " ", "\n", "&copy=", "&notin;", "&am", "<iframe src=",
+    "<template>", "</template>", "<base href", "--!>", "<html lang=en>", "\x1e", "<table>", "<tr>",
+    "<td>", "</td>", "</table>", "<b>", "</b>", "<a>", "</a>", "<li>", "<dd>", "<h1>", "<button>",
+    "<form>", "</form>", "<nobr>", "<select>", "</select>", "<input>", "<option>", "<rt>", "<math>",
+    "<mi>", "<annotation-xml encoding=", "text/html>", "<desc>", "<font color>", "<![CDATA[", "]]>",
+    "<noscript>", "</noscript>", "<script><!--", "<script ", "<plaintext>", "<frameset>", "<frame>",
+    "<video>", "</video>", "<object>", "</object>", "<foreignObject>", "</p>", "</br>", "</x>",
+    "<span>" * 600, "<svg>" * 600, "<b><p>" * 30, "<noscript>" * 40]
+seed = int(sys.argv[2])
+print("seed", seed)
+chance = random.Random(seed)
+end = time.monotonic() + 30
+runs = 0
+while time.monotonic() < end:
+    page = "".join(chance.choices(units, k=chance.randrange(60))).encode()
+    if chance.random() < 0.3:
+        page = bytes(b if chance.random() > 0.05 else chance.randrange(256) for b in page)
+    scan.scan(page, html5, chance.choice([0, 1, 3, 1000]), chance.choice([0, 1, 5, 100_000]))
+    runs += 1
+print("runs", runs)
+"""
+
+
+LINKS = r"""
+import random, sys, time
+from array import array
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("lycosa.urls._links", sys.argv[1])
+links = module_from_spec(spec_from_loader("lycosa.urls._links", loader))
+loader.exec_module(links)
+units = ["/", "//", "a", ".", "/.", "%", "/%2", "/%", "?", ";", ":", "http", "#", " ", ".pdf",
+    ".appimage", "x" * 700, "\xe9", "\u20ac", "-", "[", "", ".", "..........", "/.a"]
+chance = random.Random(int(sys.argv[2]))
+print("seed", sys.argv[2])
+end = time.monotonic() + 15
+runs = 0
+while time.monotonic() < end:
+    hrefs = ["".join(chance.choices(units, k=chance.randrange(6))) for _ in range(50)]
+    found = []
+    rules = (4, chance.choice([0, 5, 1000]), frozenset(["pdf", "appimage"]),
+        lambda url: hash(url) & (2**64 - 1), hash)
+    directory = "http://a" + chance.choice(["/", "/b;c/", "/" * 9])
+    sent = array("q", bytes(8 * chance.choice([1, 2, 64])))
+    left = links.join(hrefs, "http://a", directory, 1, "a", 1, 0, found, sent, rules)
+    assert len(found) + len(left) <= len(hrefs)
+    runs += 1
+print("runs", runs)
+"""
+RECEIVE = r"""
+import random, sys, time, ctypes
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("lycosa.fetch._receive", sys.argv[1])
+inbox = module_from_spec(spec_from_loader("lycosa.fetch._receive", loader))
+loader.exec_module(inbox)
+piece = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
+    ctypes.c_void_p)
+connected = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p,
+    ctypes.c_int, ctypes.c_int)
+on_header, on_body = piece(inbox.ON_HEADER), piece(inbox.ON_BODY)
+on_connected = connected(inbox.ON_CONNECTED)
+chance = random.Random(int(sys.argv[2]))
+print("seed", sys.argv[2])
+class Receiver:
+    def on_connected(self, peer):
+        return chance.random() < 0.5
+    def on_body(self, first):
+        return chance.choice([0, 1, 5000, 10**9])
+end = time.monotonic() + 15
+runs = 0
+quota = inbox.Quota(10**7)
+boxes = []
+while time.monotonic() < end:
+    runs += 1
+    boxes.append(inbox.Inbox(Receiver(), quota))
+    for box in boxes:
+        data = chance.randbytes(chance.choice([0, 1, 100, 3000, 70_000]))
+        chance.choice([on_header, on_body])(data, 1, len(data), id(box))
+        on_connected(id(box), b"127.0.0.1", b"", 1, 2)
+        box.head(), box.body(), box.heard, box.size, box.cut, box.refused
+        if chance.random() < 0.2:
+            box.empty()
+    if chance.random() < 0.5:
+        boxes.pop(chance.randrange(len(boxes)))
+assert quota.used == sum(box.size for box in boxes)
+boxes.clear()
+del box
+assert quota.used == 0
+print("runs", runs)
+"""
+
+
+EMPTY = r"""
+import ctypes, sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("lycosa.fetch._receive", sys.argv[1])
+inbox = module_from_spec(spec_from_loader("lycosa.fetch._receive", loader))
+loader.exec_module(inbox)
+kind = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
+    ctypes.c_void_p)
+on_header, on_body = kind(inbox.ON_HEADER), kind(inbox.ON_BODY)
+class Receiver:
+    def on_body(self, first): return 5
+for data in (b"", None):
+    box = inbox.Inbox(Receiver(), inbox.Quota(100))
+    assert box.head() == box.body() == b""
+    on_header(data, 1, 0, id(box))
+    on_body(data, 1, 0, id(box))
+    assert on_body(b"12345", 1, 5, id(box)) == 5
+    on_body(b"6", 1, 1, id(box))
+    on_header(data, 0, 1, id(box))
+    assert (box.head(), box.body(), box.cut) == (b"", b"12345", True)
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed")
+def test_pieces_of_nothing_are_no_memory(tmp_path: Path) -> None:
+    """memcpy(NULL, ..., 0) is undefined: a compiler may take it as a promise."""
+    built = tmp_path / "_receive.so"
+    subprocess.run(
+        ["gcc", "-g", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC",
+         f"-I{sysconfig.get_paths()['include']}", SOURCES / "fetch" / "_receive.c", "-o", built],
+        check=True,
+    )  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", EMPTY, built], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed")
+@pytest.mark.parametrize(
+    ("name", "fuzz"), [("page/_scan", SCAN), ("urls/_links", LINKS), ("fetch/_receive", RECEIVE)]
+)
+def test_no_byte_outside_is_touched(name: str, fuzz: str, tmp_path: Path) -> None:
+    built = tmp_path / f"{Path(name).name}.so"
+    subprocess.run(
+        ["gcc", "-g", "-O1", "-Wall", "-Wextra", "-fsanitize=address,undefined",
+         "-fno-sanitize-recover", "-shared", "-fPIC", f"-I{sysconfig.get_paths()['include']}",
+         SOURCES / f"{name}.c", "-o", built],
+        check=True,
+    )  # fmt: skip
+    libraries = [
+        subprocess.check_output(["gcc", f"-print-file-name={library}.so"], text=True).strip()
+        for library in ("libasan", "libubsan")
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", fuzz, built, os.environ.get("LYCOSA_SEED", "1")],
+        env={**os.environ, "LD_PRELOAD": " ".join(libraries), "PYTHONMALLOC": "malloc",
+             "ASAN_OPTIONS": "detect_leaks=0"},
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr[-3000:]
