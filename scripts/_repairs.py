@@ -1,9 +1,10 @@
 """Runs the tests of tests/repairs.tsv twice: on the commit before the repairs, where each has to
-fail, and on the present tree, where each has to pass.
+fail, and on the commit after them, where each has to pass. The names are those of that commit:
+modules and tests have moved since.
 
 A line of the list is `CLAUSE<TAB>test id<TAB>words`. The commit before is checked out into a
 temporary worktree with an environment of its own, in which that commit's package is the one that is
-imported and its compiled modules are built; today's tests and benchmarks are copied over it. A file
+imported and its compiled modules are built; the later tests and benchmarks are copied over it. A file
 that can't even be imported there counts as failing, and is marked so, because its reason may not be
 the fault.
 
@@ -26,7 +27,7 @@ import sysconfig
 import tempfile
 import venv
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,7 @@ from typing import Any
 import pytest
 
 BASE = "4d546298a8c872f2fec97b31ebdded97d1e0b523"
+REPAIRED = "d2409b428693f0baaf75e4eff708919a48923755"
 ITEMS = [*map(str, range(1, 25)), *(f"U{number}" for number in range(1, 7))]
 COPIED = ("tests", "bench")
 LONGEST_BEFORE = 60  # seconds; the slowest listed test takes 40: one that hangs has failed
@@ -106,13 +108,15 @@ def missing(lines: Iterable[Line], items: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def tree_before(root: Path, base: str) -> Iterator[Path]:
+def tree_of(root: Path, commit: str, tests: Path | None = None) -> Iterator[Path]:
+    """A commit with an environment of its own, with the tests of another tree if one is given."""
     with tempfile.TemporaryDirectory(prefix="lycosa-before-") as folder:
         tree = Path(folder) / "tree"
         git = ["git", "-C", str(root), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), base], check=True)
+        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
         try:
-            copy_tests(root, tree)
+            if tests is not None:
+                copy_tests(tests, tree)
             make_environment(tree)
             yield tree
         finally:
@@ -290,6 +294,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/repairs", description=__doc__)
     parser.add_argument("clauses", nargs="*", help="clauses or items to look at; default: all")
     parser.add_argument("--base", default=BASE, help="the commit before (default: %(default)s)")
+    parser.add_argument("--now", default=REPAIRED, help="the commit after; '': the present tree")
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1])
     parser.add_argument("--list", type=Path, help="default: tests/repairs.tsv")
     parser.add_argument("--processes", default="2", help="for pytest (default: %(default)s)")
@@ -306,10 +311,15 @@ def main() -> int:
         lines = [line for line in lines if {line.clause, item_of(line.clause)} & asked]
     if not lines:
         sys.exit("No such clause in the list.")
-    with tree_before(root, options.base) as tree:
+    with ExitStack() as stack:
+        after, python = root, Path(sys.executable)
+        if options.now:
+            after = stack.enter_context(tree_of(root, options.now))
+            python = after / ".venv/bin/python"
+        tree = stack.enter_context(tree_of(root, options.base, after))
         short = ("--timeout", str(LONGEST_BEFORE))
         before = run(tree / ".venv/bin/python", tree, lines, options.processes, *short)
-    now = run(Path(sys.executable), root, lines, options.processes)
+        now = run(python, after, lines, options.processes)
     for line in lines:
         print(row(line, before[line.test], now[line.test]))
     wrong = [line for line in lines if not (before[line.test].fails and now[line.test].passes)]

@@ -52,7 +52,8 @@ def every_host_is_settled(crawl: Crawl, hosts: int) -> None:
 def the_loop_was_never_held(crawl: Crawl, slow: float) -> None:
     loop = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)["loop"]
     print(loop, slow)
-    assert loop["cpu"]["p999_ms"] <= 50 * slow
+    # Of fewer than 2,000 turns the longest is what 99.9 % stay below: too few to tell by.
+    assert loop["cpu"]["p999_ms"] <= (50 if loop["cpu"]["turns"] > 2_000 else 100) * slow
     assert loop["cpu"]["max_ms"] < 250
 
 

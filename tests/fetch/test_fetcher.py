@@ -420,7 +420,7 @@ def test_a_thousand_slow_ones(loop: Loop) -> None:
     for _ in range(count):
         fetcher.start(loop.request(backlog.port))
     loop.until(lambda: all(t.connected for t in fetcher._flights.values()))
-    assert fetcher.in_flight == count and open_files() >= before + count
+    assert fetcher.in_flight == count and open_files() >= count  # others close theirs meanwhile
     loop.clock.ahead = 31
     loop.until(lambda: len(fetcher.finished) == count)
     assert {r.failure for r in fetcher.take(count)} == {Failure.FIRST_BYTE}

@@ -119,7 +119,8 @@ import sys, time
 from pathlib import Path
 sys.path[:0] = sys.argv[4:]
 from helpers import batch, link
-from lycosa.frontier.protocol import StoreRules, sqlite_db, sqlite_store
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite import store as sqlite_store
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
 sqlite_store.LONG_LOG = int(sys.argv[3])
@@ -166,6 +167,42 @@ def test_engines_that_always_write_take_turns_and_leave_the_log_its_moment(
     assert store.backlog()[0] == 2 * 60 * 300
     assert max(found) < 4 * LONG, max(found) / LONG  # 45 of it are written in all
     assert max(waits) < 10, waits
+
+
+BUSY = """
+import sys, time
+from pathlib import Path
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
+
+clock = lambda: time.monotonic_ns() // 1_000_000
+store = SqliteFrontier(Path(sys.argv[1]), StoreRules(), clock, turns=int(sys.argv[2]))
+print("ready", flush=True)
+while True:
+    with store._transaction():
+        time.sleep(0.12)
+"""
+
+
+def test_those_without_a_turn_get_in_between_engines(store: Store, tmp_path: Path) -> None:
+    """The seeds' loader, the supervisor, a command: with SQLite's own waiting, which sleeps for up
+    to 0.1 s, they waited until the engines ended."""
+    turns = os.memfd_create("turns")
+    words = [sys.executable, "-c", BUSY, str(tmp_path / "crawl.sqlite"), str(turns)]
+    engines = [subprocess.Popen(words, stdout=subprocess.PIPE, pass_fds=(turns,)) for _ in range(2)]
+    os.close(turns)
+    try:
+        for engine in engines:
+            assert engine.stdout is not None and engine.stdout.readline() == b"ready\n"
+        began = time.monotonic()
+        for number in range(5):
+            store.put_settings({"number": number})
+        assert time.monotonic() - began < 10
+    finally:
+        for engine in engines:
+            engine.kill()
+            engine.communicate()
+    assert patience_ms(store) == connection.BUSY_MS
 
 
 def test_a_failure_there_is_not_one_of_the_commit(

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,19 @@ def git(root: Path, *words: str) -> None:
 def repairs(root: Path, lines: list[str], *words: str) -> tuple[int, list[str]]:
     (root / "tests/repairs.tsv").write_text("\n".join(lines) + "\n")
     done = subprocess.run(
-        [sys.executable, SCRIPT, "--root", root, "--base", "HEAD", "--processes", "0", *words],
+        [
+            sys.executable,
+            SCRIPT,
+            "--root",
+            root,
+            "--base",
+            "HEAD",
+            "--now",
+            "",
+            "--processes",
+            "0",
+            *words,
+        ],
         capture_output=True,
         text=True,
         timeout=100,
@@ -138,4 +151,13 @@ def test_the_list_is_in_order_and_names_tests_that_exist() -> None:
     for line in lines:
         file, name = line.test.split("::")
         words = rf"^def {re.escape(name.partition('[')[0])}\("
-        assert re.search(words, (ROOT / file).read_text("utf-8"), re.M), line.test
+        assert re.search(words, at_that_commit(module.REPAIRED, file), re.M), line.test
+
+
+@cache
+def at_that_commit(commit: str, file: str) -> str:
+    git = ["git", "-C", str(ROOT), "show", f"{commit}:{file}"]
+    done = subprocess.run(git, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("needs the history of git")
+    return done.stdout

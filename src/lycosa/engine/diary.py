@@ -71,31 +71,42 @@ class DiaryThread:
         self._ledger = ledger
         self._wake = wake
         self._jobs: queue.SimpleQueue[list[Request]] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[list[Request] | Exception] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[int, list[Request], Exception | None]]
+        self._done = queue.SimpleQueue()
+        self._under_way = 0
         threading.Thread(target=self._run, name="ledger", daemon=True).start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is not on file yet that was noted before: requests must not overtake
+        it, whoever they are for."""
+        return self._under_way > 0
 
     def write_before(self, requests: list[Request]) -> None:
         """Put everything noted so far on file, and only then hand these requests back."""
+        self._under_way += 1
         self._jobs.put(requests)
 
     def written(self) -> list[Request]:
         """Requests that may be sent now. Raises what made a write fail."""
         free: list[Request] = []
         while not self._done.empty():
-            done = self._done.get_nowait()
-            if isinstance(done, Exception):
-                raise done
-            free += done
+            jobs, requests, error = self._done.get_nowait()
+            if error is not None:
+                raise error
+            self._under_way -= jobs
+            free += requests
         return free
 
     def _run(self) -> None:
         while True:
-            requests = self._jobs.get()
+            jobs = [self._jobs.get()]
             while not self._jobs.empty():  # all that came meanwhile, with one write
-                requests = requests + self._jobs.get()
+                jobs.append(self._jobs.get())
+            requests = [request for job in jobs for request in job]
             try:
                 self._ledger.write()
-                self._done.put(requests)
+                self._done.put((len(jobs), requests, None))
             except Exception as error:  # crosses to the loop's thread
-                self._done.put(error)
+                self._done.put((len(jobs), [], error))
             self._wake()

@@ -333,7 +333,7 @@ class Engine:
 
     def _send(self, requests: list[Request]) -> None:
         """Starts and longer delays go to the ledger before any request goes to the network."""
-        if self.diary.note_starts(self.core):
+        if self.diary.note_starts(self.core) or self.diary_thread.busy:
             self.diary_thread.write_before(requests)
         else:
             for request in requests:
@@ -430,9 +430,10 @@ class Engine:
         if self.core.scheduler.visiting and now > self._stop_at:
             self.fetcher.cancel_all()
         idle = self.core.scheduler.visiting == 0
-        if idle or self.core.due(now):
-            self._closing = idle and not self.core.scheduler.many_leaving
-            self._submit(self.core.exchange(now), self._closing, now)
+        if idle or self.core.scheduler.many_leaving or self.core.due(now):
+            exchange = self.core.exchange(now)
+            self._closing = idle and not self.core.scheduler.held
+            self._submit(exchange, self._closing, now)
 
     def _end(self, code: int, why: str) -> None:
         log.error(why, engine=self.owner)

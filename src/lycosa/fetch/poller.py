@@ -1,9 +1,9 @@
 """One epoll for everything an engine waits for: libcurl's sockets, DNS sockets and a wake-up.
 
 Owns which file descriptor belongs to which callback, and the wake-up pipe that signal handlers
-and the store thread write to. Polling and serving are apart, so that the engine can look at its
-lease between the two (P4). Knows nothing of HTTP, DNS or time. Only `wake` may be called from
-another thread.
+and the engine's other threads write to. Polling and serving are apart, so that the engine can look
+at its lease between the two (P4). Knows nothing of HTTP, DNS or time. Only `wake` may be called
+from another thread.
 """
 
 from __future__ import annotations

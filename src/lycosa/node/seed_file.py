@@ -56,7 +56,7 @@ _plain_domain = re.compile(
 
 # Ranked lists: numbers before the name ('1,example.com', '1,1,example.com,com') or behind it.
 _rank_first = re.compile(
-    r'(?:"?[0-9]{1,12}"? *[,;\t] *)++"?(?=[^,;\t"]*[^,;\t"0-9])([^,;\t"]++)"?(?:[,;\t].*)?'
+    r'(?:"?[0-9]{1,12}"? *[,;\t] *)+"?(?=[^,;\t"]*[^,;\t"0-9])([^,;\t"]++)"?(?:[,;\t].*)?'
 ).fullmatch
 _rank_last = re.compile(
     r'"?((?:https?://)?[^/,;\t"\s]++)"? *[,;\t] *"?[0-9]{1,12}"?', re.IGNORECASE

@@ -44,7 +44,7 @@ _UNCRAWLABLE_LETTERS = frozenset("jmtdabsJMTDABS")  # with which these begin: mo
 # declarative refresh steps"). A number alone reloads the page.
 _REFRESH = re.compile(
     r"[ \t\n\f\r]*+(?:[0-9]++|(?=\.))[0-9.]*+(?:[ \t\n\f\r]++[;,]?+|[;,])[ \t\n\f\r]*+"
-    r"(?:url[ \t\n\f\r]*+=[ \t\n\f\r]*+)?+([\"']?+)(.++)",
+    r"(?:url[ \t\n\f\r]*+=[ \t\n\f\r]*+|(?!url[ \t\n\f\r]*+=))([\"']?+)(.++)",
     re.IGNORECASE | re.ASCII | re.DOTALL,
 ).match
 

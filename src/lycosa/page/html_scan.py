@@ -83,23 +83,27 @@ _ASKED = frozenset(
 _PAGES = ("text/html", "application/xhtml+xml")
 
 _WS = r" \t\n\f\r"
+# A group that gives nothing back is cheaper, but wrong in Python before 3.11.5: one that begins to
+# match and does not keeps what it has eaten.
+_KEPT = re.compile(r"(?:ab?c)*+ad")
+_ALL = "*+" if _KEPT.match("ad") else "*"
 _NAME = rf"[A-Za-z][^{_WS}/>]*+"
 # Attributes as nearly all are written; where this fails the slower pattern says what is there.
 _COMMON = (
     rf"(?:[^\"'>=]*+(?<=[^{_WS}/\"'=])="
-    rf"[{_WS}]*+(?:\"[^\"]*+\"|'[^']*+'|[^{_WS}\"'=<>`]++(?=[{_WS}>])))*+[^\"'>]*+"
+    rf"[{_WS}]*+(?:\"[^\"]*+\"|'[^']*+'|[^{_WS}\"'=<>`]++(?=[{_WS}>]))){_ALL}[^\"'>]*+"
 )
 _ONE = (
     rf"[^{_WS}/>][^{_WS}/>=]*+[{_WS}]*+"
     rf"(?:=[{_WS}]*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])[^{_WS}>]*+)|(?!=))"
 )
 _TOKEN = re.compile(
-    rf"([^<]*+)<(/?)({_NAME})({_COMMON}(?=>)|(?:[{_WS}/]*+{_ONE})*+[{_WS}/]*+)>"
+    rf"([^<]*+)<(/?)({_NAME})({_COMMON}(?=>)|(?:[{_WS}/]*+{_ONE}){_ALL}[{_WS}/]*+)>"
 ).match
 _TAG_BEGINS = re.compile(r"/?[A-Za-z]").match
 _ATTRIBUTE = re.compile(
     rf"([^{_WS}/>][^{_WS}/>=]*+)"
-    rf"(?:[{_WS}]*+=[{_WS}]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^{_WS}>]*+)))?+"
+    rf"(?:[{_WS}]*+=[{_WS}]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^{_WS}>]*+)))?"
 ).finditer
 _COMMENT_END = re.compile(r"--!?>").search
 _SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_WS}/>])", re.I | re.A).search

@@ -37,7 +37,7 @@ _ROOTS = {
 _ROOT = re.compile(
     rb"<(?:[\w-]{1,32}:)?(sitemapindex|urlset|rss|rdf|feed|html|!doctype html)(?=[\s/>])", re.I
 )
-_CDATA = rb"\s*+(?:<!\[CDATA\[)?+\s*+"
+_CDATA = rb"\s*+(?:<!\[CDATA\[\s*+)?"
 # Prefixed <loc> are the page's own if the prefix stands for sitemaps; images and videos are not.
 _LOC = re.compile(
     rb"<(?!image:|video:|news:)(?:[\w-]{1,32}:)?loc\s*+>%s([^<>]{0,%d})" % (_CDATA, MAX_URL), re.I

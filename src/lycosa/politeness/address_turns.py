@@ -20,7 +20,8 @@ MANY = 10_000  # addresses kept before those that are free are forgotten
 
 class Table(Protocol):
     """What is known of addresses: when the first turn that nobody has is, and until when a visit
-    or the pause after it lasts. Both in seconds of the engine's clock, 0.0 if nothing is known."""
+    or the pause after it lasts. Both in seconds of the engine's clock; of an address that nobody
+    went to, the moment from which it may be visited."""
 
     def take(self, address: str) -> tuple[float, float] | None:
         """What is known; None if another engine looks at the table just now. `put` follows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -15,6 +16,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.protocol import DATABASE, HELPERS
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
+BEGIN_AGAIN = 0.002  # seconds between two tries of somebody who has no turn
 CACHE_KIB = 64 << 10
 OLDEST = (3, 33)  # UPDATE FROM
 # Random keys touch pages all over the file. Writing them back once per 16 MB of log instead of per
@@ -86,6 +88,25 @@ def _check_permissions(path: Path, mode: str) -> None:
 def _writable(path: Path) -> bool:
     """SQLite also writes beside its file."""
     return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+
+
+def begin(db: sqlite3.Connection) -> None:
+    """Begin to write, whenever there is a moment. SQLite itself would sleep for up to 0.1 s between
+    two looks: engines that take turns leave less than that, and would let nobody else in."""
+    end = engine_now() + BUSY_MS / 1000
+    db.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or engine_now() > end:
+                    raise
+            time.sleep(BEGIN_AGAIN)
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:

@@ -26,6 +26,7 @@ from lycosa.frontier.readers import (
     without_exclusions,
 )
 from lycosa.frontier.sqlite.connection import (
+    begin,
     check_sound,
     check_version,
     connect,
@@ -215,7 +216,7 @@ class SqliteReader:
     def _write(self, action: Any) -> None:
         db = connect(self.path)
         try:
-            db.execute("BEGIN IMMEDIATE")
+            begin(db)
             action(db)
             db.execute("COMMIT")
         except sqlite3.Error as error:

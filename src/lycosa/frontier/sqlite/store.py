@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -21,8 +22,10 @@ from lycosa.errors import Fenced
 from lycosa.frontier import queries
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.connection import (
+    BEGIN_AGAIN,
     BUSY_MS,
     LOG_BYTES,
+    begin,
     check_sound,
     check_version,
     connect,
@@ -35,6 +38,7 @@ from lycosa.frontier.states import Contact
 SQL = queries.load("sqlite")
 ROWS = 64  # of one statement, a power of two
 LIST = 500  # domains asked for in one query: what comes back is in memory at once
+GAP = 2 * BEGIN_AGAIN  # seconds between two turns, for those who have none
 LONG_LOG = 4 * LOG_BYTES
 LOG_WAIT_MS = 200  # that a commit waits for those who use a log that is too long
 LOG_AGAIN_MS = 5000  # after it waited for nothing
@@ -113,13 +117,17 @@ class SqliteStore:
         fcntl.lockf(self._turns, fcntl.LOCK_EX, 1)
         try:
             yield
+            time.sleep(GAP)
         finally:
             fcntl.lockf(self._turns, fcntl.LOCK_UN, 1)
 
     @contextmanager
     def _committed(self, owner: int | None) -> Iterator[int]:
         try:
-            self.db.execute("BEGIN IMMEDIATE")
+            if self._turns is None:
+                begin(self.db)
+            else:
+                self.db.execute("BEGIN IMMEDIATE")
             now = self.now_ms()
             self._contact.made(now)
             if owner is not None:
