@@ -4,9 +4,9 @@ modules and tests have moved since.
 
 A line of the list is `CLAUSE<TAB>test id<TAB>words`. The commit before is checked out into a
 temporary worktree with an environment of its own, in which that commit's package is the one that is
-imported and its compiled modules are built; the later tests and benchmarks are copied over it. A file
-that can't even be imported there counts as failing, and is marked so, because its reason may not be
-the fault.
+imported and its compiled modules are built; the later tests and benchmarks are copied over it. A
+file that can't even be imported there counts as failing, and is marked so, because its reason may
+not be the fault.
 
 One case that fails is enough there, so the other cases of a listed test are then left out; a test
 that has quick and slow cases is judged by the quick ones.

@@ -104,7 +104,7 @@ def test_what_can_not_be_asked_for() -> None:
 
 
 def test_it_imitates_nobody() -> None:
-    code = "import os; from lycosa import curl; print(os.environ.get('CURL_IMPERSONATE'))"
+    code = "import os; from lycosa.fetch import libcurl; print(os.environ.get('CURL_IMPERSONATE'))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "CURL_IMPERSONATE": "chrome"},

@@ -121,7 +121,7 @@ def test_a_compiled_inbox_and_its_receiver_are_collected() -> None:
 def test_without_the_compiled_one_the_other_is_used() -> None:
     code = (
         "import sys; sys.modules['lycosa.fetch._receive'] = None\n"
-        "from lycosa import curl; print(curl.Inbox)"
+        "from lycosa.fetch import libcurl; print(libcurl.Inbox)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "<class 'lycosa.fetch.receive.Inbox'>\n", done.stderr

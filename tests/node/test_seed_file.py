@@ -230,7 +230,7 @@ def test_files_without_permission(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_standard_input(pack: object) -> None:
-    code = "from lycosa import seeds\nwith seeds.open_seeds('-') as f: print(*seeds.read(f))"
+    code = "from lycosa.node.seed_file import *\nwith open_seeds('-') as f: print(*read(f))"
     run = subprocess.run(
         [sys.executable, "-c", code],
         input=pack(b"a.com\nhttp://b.com/\n"),  # type: ignore[operator]

@@ -69,20 +69,9 @@ def git(root: Path, *words: str) -> None:
 
 def repairs(root: Path, lines: list[str], *words: str) -> tuple[int, list[str]]:
     (root / "tests/repairs.tsv").write_text("\n".join(lines) + "\n")
+    alone = ("--processes", "0")
     done = subprocess.run(
-        [
-            sys.executable,
-            SCRIPT,
-            "--root",
-            root,
-            "--base",
-            "HEAD",
-            "--now",
-            "",
-            "--processes",
-            "0",
-            *words,
-        ],
+        [sys.executable, SCRIPT, "--root", root, "--base", "HEAD", "--now", "", *alone, *words],
         capture_output=True,
         text=True,
         timeout=100,
