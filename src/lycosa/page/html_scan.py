@@ -84,14 +84,16 @@ _PAGES = ("text/html", "application/xhtml+xml")
 
 _WS = r" \t\n\f\r"
 # A group that gives nothing back is cheaper, but wrong in Python before 3.11.5: one that begins to
-# match and does not keeps what it has eaten.
+# match and does not keeps what it has eaten. There it may give back, attribute by attribute; then
+# what follows must not run over all of them each time, so it ends before the next '='.
 _KEPT = re.compile(r"(?:ab?c)*+ad")
-_ALL = "*+" if _KEPT.match("ad") else "*"
+SOUND = _KEPT.match("ad") is not None
+_ALL, _REST = ("*+", r"[^\"'>]*+") if SOUND else ("*", r"[^\"'>=]*+")
 _NAME = rf"[A-Za-z][^{_WS}/>]*+"
 # Attributes as nearly all are written; where this fails the slower pattern says what is there.
 _COMMON = (
     rf"(?:[^\"'>=]*+(?<=[^{_WS}/\"'=])="
-    rf"[{_WS}]*+(?:\"[^\"]*+\"|'[^']*+'|[^{_WS}\"'=<>`]++(?=[{_WS}>]))){_ALL}[^\"'>]*+"
+    rf"[{_WS}]*+(?:\"[^\"]*+\"|'[^']*+'|[^{_WS}\"'=<>`]++(?=[{_WS}>]))){_ALL}{_REST}"
 )
 _ONE = (
     rf"[^{_WS}/>][^{_WS}/>=]*+[{_WS}]*+"
