@@ -18,7 +18,7 @@ from pathlib import Path
 
 import zstandard
 
-from lycosa.archive import ledger, segments, text, warc
+from lycosa.archive import audit, ledger, segments, text, warc
 from lycosa.records import Kind, Request, Response
 
 PAGES = 500  # per commit
@@ -149,7 +149,7 @@ def bench_ledger(pages: int, rounds: int) -> None:
 def bench_audit(visits: int) -> None:
     """The proof, per visit."""
     made = [ledger.Visit(1, f"d{i % 997}.example", i * 100, i * 100 + 50) for i in range(visits)]
-    show("audit, per visit", cpu_us(lambda: ledger.audit(made, 70.0), visits, 3))
+    show("audit, per visit", cpu_us(lambda: audit.audit(made, 70.0), visits, 3))
 
 
 def main() -> None:

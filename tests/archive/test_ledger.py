@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.ledger import Ledger, TailInfo, Visit, audit, mend, read, tail
+from lycosa.archive.audit import audit
+from lycosa.archive.ledger import Ledger, TailInfo, Visit, mend, read, tail
 from lycosa.archive.segments import listed, segment_id, segment_name
 from lycosa.errors import StoreError
 

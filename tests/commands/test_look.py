@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from lycosa.archive.ledger import AuditReport, Visit, audit
+from lycosa.archive.audit import AuditReport, audit
+from lycosa.archive.ledger import Visit
 from lycosa.commands.audit import report_lines
 from lycosa.commands.look import limit_of, page_json, page_line, record_lines, status_lines
 from lycosa.frontier.keys import SETTINGS_KEY

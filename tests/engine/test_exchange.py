@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.ledger import Ledger, audit, read
+from lycosa.archive.audit import audit
+from lycosa.archive.ledger import Ledger, read
 from lycosa.archive.segments import SegmentWriter, segment_name
 from lycosa.archive.text import iter_rows, text_row
 from lycosa.engine.exchange import Exchange, Exchanger, StoreThread

@@ -25,7 +25,7 @@ from lycosa.settings.values import (
 
 if TYPE_CHECKING:
     from lycosa.archive.address_audit import AddressReport
-    from lycosa.archive.ledger import AuditReport
+    from lycosa.archive.audit import AuditReport
 
 # An engine knows the server's clock to within the time that a commit takes to get there.
 SERVER_CLOCK_MS = 50
@@ -33,6 +33,7 @@ SERVER_CLOCK_MS = 50
 
 def audit(values: Values, words: list[str]) -> int:
     """Exit code 1 if a single visit broke the rule."""
+    from lycosa.archive import audit as proof
     from lycosa.archive import ledger
     from lycosa.archive.segments import listed, segment_owner
     from lycosa.frontier.protocol import is_server
@@ -52,7 +53,7 @@ def audit(values: Values, words: list[str]) -> int:
         raise StoreError("The crawl has no settings stored, so its delay is not known.")
     visits = chain.from_iterable(ledger.read(root) for root in roots)
     tolerance = SERVER_CLOCK_MS if is_server(values["store"]) else 0
-    report = ledger.audit(visits, settings.delay, earlier_delays(stored), tolerance)
+    report = proof.audit(visits, settings.delay, earlier_delays(stored), tolerance)
     addresses = _addresses(roots, settings, stored)
     if values["json"]:
         found = {"ok": report.ok, "delay": settings.delay, "report": report}
