@@ -7,17 +7,8 @@ import re
 
 import pytest
 
-from lycosa.node.progress import (
-    Screen,
-    Snapshot,
-    duration,
-    eta,
-    line,
-    rate,
-    render,
-    size,
-    summary,
-)
+from lycosa.node.progress import Screen, Snapshot, eta, line, render, summary
+from lycosa.units import duration, rate, size
 
 NOW = Snapshot(
     elapsed=75,

@@ -18,9 +18,9 @@ from lycosa.commands.change import open_writer
 from lycosa.commands.look import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.frontier.keys import MOVED_KEY
-from lycosa.node.progress import rate, size
 from lycosa.settings.values import Values
 from lycosa.terminal import in_json
+from lycosa.units import rate, size
 
 if TYPE_CHECKING:
     from lycosa.archive.reading import Verdict

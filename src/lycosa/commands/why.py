@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.look import opened, page_json, print_json, utc
-from lycosa.node.progress import duration
 from lycosa.records import Flag, Origin, PageRow
 from lycosa.settings.values import CrawlSettings, Values, stored_settings
 from lycosa.terminal import one_line
+from lycosa.units import duration
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Reader

@@ -14,6 +14,7 @@ from typing import TextIO
 from lycosa.called import called
 from lycosa.records import FINE
 from lycosa.terminal import raw, visible
+from lycosa.units import duration, rate, size
 
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _CLEAR_BELOW = "\x1b[J"
@@ -131,36 +132,6 @@ def kinds(counts: dict[str, int]) -> str:
     """'timeout 12, dns 3', the most frequent first."""
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {n:,}" for name, n in order)
-
-
-def duration(seconds: float) -> str:
-    """'45 s', '3:20 min', '1:05 h', '2 d 3 h'."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60}:{whole % 60:02} min"
-    if whole < 86400:
-        return f"{whole // 3600}:{whole % 3600 // 60:02} h"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"
-
-
-def size(amount: float) -> str:
-    """'512 B', '3.4 MB': decimal units, as disks and networks have them."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 999.5:
-            return (
-                f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
-            )
-        amount /= 1000
-    return f"{amount:.1f} TB"
-
-
-def rate(per_second: float) -> str:
-    """'0.029', '9.8', '1,234'."""
-    if 0 < per_second < 1:
-        return f"{per_second:.2g}"
-    return f"{per_second:.1f}" if per_second < 100 else f"{per_second:,.0f}"
 
 
 def _pages(now: Snapshot) -> str:
