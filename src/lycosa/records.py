@@ -64,21 +64,6 @@ class Failure:
     OURS = frozenset({LOCAL, MEMORY, NAMESERVER})
 
 
-# Everything that may become of a URL beside `http-NNN`, as it is stored, counted and asked for.
-OUTCOMES = frozenset(
-    {
-        *("ok", "redirect", "no-https", "noindex", "not-text", "sitemap", "undecodable"),
-        *("redirect-loop", "too-many-redirects", "bad-redirect", "robots", "robots-unreachable"),
-        *("overloaded", "retry-after-too-long", "crawl-delay-too-long", "text-lost"),
-        *("poison", "bug"),
-        *(Failure.NXDOMAIN, Failure.DNS, Failure.PRIVATE, Failure.OUTSIDE, Failure.CONNECT),
-        *(Failure.CONNECT_TIMEOUT, Failure.TLS, Failure.FIRST_BYTE, Failure.TIMEOUT),
-        *(Failure.RESET, Failure.PROTOCOL),
-    }
-)
-# Those in which nothing went wrong.
-FINE = frozenset({"ok", "redirect", "no-https", "noindex", "not-text", "sitemap", "robots"})
-
 FOUND = -1  # order of a URL that was met on the way and may not be queued
 
 

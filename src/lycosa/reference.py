@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from lycosa.cli import COMMANDS, Command, default_text
+from lycosa.outcomes import DROPS, OUTCOMES, Outcome
 from lycosa.settings.options import SWITCH, Option, options_of, settings
 
 _HEAD = """\
@@ -32,6 +33,21 @@ def reference_text() -> str:
     """The whole page."""
     parts = [_HEAD, *(_command(command) for command in COMMANDS), _settings()]
     return "\n".join(parts)
+
+
+def outcome_rows() -> str:
+    """The rows of the table of outcomes in docs/usage.md."""
+    rows = []
+    for name, meaning in OUTCOMES.items():
+        rows.append(f"| `{name}`{'' if meaning.response else '*'} | {meaning.documented} |\n")
+        if name == Outcome.SITEMAP:
+            rows.append("| `http-404` … | another status than 2xx |\n")
+    return "".join(rows)
+
+
+def drop_rows() -> str:
+    """The rows of the table of drops there."""
+    return "".join(f"| `{name}` | {meaning} |\n" for name, meaning in DROPS.items())
 
 
 def _command(command: Command) -> str:

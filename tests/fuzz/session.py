@@ -93,6 +93,7 @@ def fuzz(source: Path, target: str, seconds: float) -> Summary:
         "-max_len=4096",
         "-len_control=0",
         "-timeout=60",
+        "-report_slow_units=600",  # by the clock on the wall: `judge` goes by CPU time
         "-rss_limit_mb=3000",
         "-print_final_stats=1",
         str(folder),

@@ -13,7 +13,8 @@ import pytest
 
 import lycosa
 from lycosa.cli import COMMANDS, main, make_parser
-from lycosa.reference import reference_text
+from lycosa.outcomes import DROPS, OUTCOMES
+from lycosa.reference import drop_rows, outcome_rows, reference_text
 from lycosa.settings.options import options_of
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,29 @@ def test_the_reference_is_what_would_be_generated() -> None:
     assert stored == reference_text(), (
         "run: .venv/bin/python -m lycosa.reference > docs/reference.md"
     )
+
+
+def test_the_words_for_what_becomes_of_a_url_are_those_of_the_code() -> None:
+    rows = "(make them anew with: lycosa.reference.outcome_rows and drop_rows)"
+    usage = (ROOT / "docs/usage.md").read_text("utf-8")
+    assert f"| outcome | meaning |\n| --- | --- |\n{outcome_rows()}\n" in usage, rows
+    assert f"| reason | limit |\n| --- | --- |\n{drop_rows()}\n" in usage, rows
+
+
+OUTCOME_WORDS = {name for name in (*OUTCOMES, *DROPS) if "-" in name} | {"poison", "undecodable"}
+
+
+def test_they_are_written_nowhere_else() -> None:
+    """Those that mean nothing else: 'ok' or 'depth' are words of their own."""
+    source = ROOT / "src/lycosa"
+    wrong = [
+        f"{path.relative_to(source)}:{node.lineno}: {node.value}"
+        for path in source.rglob("*.py")
+        if path.name not in ("outcomes.py", "records.py") and "simweb" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in OUTCOME_WORDS
+    ]
+    assert wrong == []
 
 
 def test_every_dependency_has_its_reason() -> None:

@@ -17,7 +17,7 @@ ROOMS = (
 )
 WORDS = (
     *("__init__", "errors", "clock", "records", "metrics", "log", "called", "terminal"),
-    *("ownfiles", "units"),
+    *("outcomes", "ownfiles", "units"),
 )
 COMMAND_LINE = ("cli", "reference", "__main__")
 RANK = {
@@ -28,7 +28,7 @@ RANK = {
 
 # Decisions take `now` as a parameter and return values: they can't wait, ask or roll dice.
 PURE = {
-    *("errors", "records", "metrics", "units"),
+    *("errors", "records", "outcomes", "metrics", "units"),
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),

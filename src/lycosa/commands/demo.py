@@ -16,6 +16,7 @@ from lycosa import ownfiles
 from lycosa.called import called, pip_install
 from lycosa.commands.look import opened
 from lycosa.errors import UserError
+from lycosa.outcomes import Outcome
 from lycosa.settings.options import parse_nameserver, parse_port_map
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, Values, cores
 
@@ -97,7 +98,7 @@ def _node(values: Values, root: Path, nameserver: str, port_map: str) -> NodeSet
 def _example(values: Values) -> str:
     """A page that was kept."""
     with opened(Values({**values.by_name, "store": "sqlite"}, values.given)) as reader:
-        return next((row.url for row in reader.pages(outcome="ok", limit=1)), "URL")
+        return next((row.url for row in reader.pages(outcome=Outcome.OK, limit=1)), "URL")
 
 
 def verdict(report: Report) -> str:

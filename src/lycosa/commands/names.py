@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lycosa.errors import UserError
-from lycosa.records import OUTCOMES
+from lycosa.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Reader

@@ -14,6 +14,7 @@ from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_
 from lycosa.commands.look import opened, print_json, same_crawl
 from lycosa.commands.names import check_outcome, known_domain
 from lycosa.errors import UserError
+from lycosa.outcomes import Outcome
 from lycosa.settings.values import Values
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def retry(values: Values, _: list[str]) -> int:
     outcome: str = values["outcome"]
     if not outcome:
         raise UserError("Say which pages to try again: --outcome NAME, such as timeout.")
-    if outcome == "ok":
+    if outcome == Outcome.OK:
         raise UserError("Pages with the outcome ok did not fail, and their text is kept.")
     with opened(values) as reader:
         check_outcome(reader, outcome)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.look import opened, page_json, print_json, utc
+from lycosa.outcomes import explained
 from lycosa.records import Flag, Origin, PageRow
 from lycosa.settings.values import CrawlSettings, Values, stored_settings
 from lycosa.terminal import one_line
@@ -18,26 +19,6 @@ from lycosa.units import duration
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Reader
-
-_MEANING = {
-    "ok": "it was fetched and its text kept",
-    "redirect": "it redirects; its content is recorded under the target",
-    "no-https": "the site does not speak https; it was asked over http in the same visit",
-    "noindex": "it was fetched, but asks not to be kept; its links were followed",
-    "not-text": "it is not text, so its body was not downloaded",
-    "undecodable": "it was fetched, but its Content-Encoding could not be undone",
-    "sitemap": "it is a sitemap, read for its links",
-    "robots": "robots.txt forbids it, so it was not fetched",
-    "robots-unreachable": "robots.txt of its origin could not be obtained, so nothing was fetched",
-    "poison": "it ended two engines while it was parsed",
-    "retry-after-too-long": "the site asked to come back in more than 24 hours",
-    "crawl-delay-too-long": "robots.txt asks for more than 24 hours between visits (Crawl-delay)",
-    "overloaded": "the site said again and again that it is overloaded",
-    "dns-nxdomain": "its host name does not exist",
-    "dns": "its host name could not be looked up",
-    "outside-network": "its host has an address outside of the networks in --only-network",
-    "private-address": "its host has an address that is not on the public internet",
-}
 
 
 @dataclass(slots=True)
@@ -137,12 +118,10 @@ def explain(facts: Facts) -> list[str]:
 
 
 def _done(page: PageRow) -> list[str]:
-    answered = "the site answered, but not with a page"
-    meaning = _MEANING.get(page.outcome, answered if page.status else "no usable response came")
     status = f", status {page.status}" if page.status else ""
     lines = [
         f"state        done at {utc(page.fetched_ms)}: {page.outcome}{status}",
-        f"             {meaning}",
+        f"             {explained(page.outcome, page.status)}",
     ]
     if page.redirect:
         lines.append(f"redirect     {page.redirect}")

@@ -27,6 +27,7 @@ from lycosa.engine.scheduler import Held, Scheduler
 from lycosa.engine.visit import Result, Visit, VisitRules
 from lycosa.frontier.protocol import EXCLUDED, Batch, Deferral, Purge
 from lycosa.metrics import Stats
+from lycosa.outcomes import Outcome
 from lycosa.politeness.address_turns import NOWHERE, AddressTurns, OwnTable, Table
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.urls.canonical import host_of
@@ -40,7 +41,7 @@ STARTS = 8  # at once: the loop looks at its clock in between
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 NO_FAILURE = frozenset({"fetched", "nothing", "stopped", WAITS, OUTCOME})  # outcomes of visits
-BUG = "bug"  # outcome of a URL whose handling raised
+BUG = Outcome.BUG  # outcome of a URL whose handling raised
 
 AddressFound = Callable[[str, float], list[Request]]  # address and now in, requests out
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from lycosa.engine.scheduler import Held, KnownOrigin
 from lycosa.frontier.answers import key
 from lycosa.frontier.protocol import ANSWER_MS, Link
+from lycosa.outcomes import Drop, Outcome
 from lycosa.politeness.robots_reply import redirect_of, rules_of
 from lycosa.records import (
     NO_URL,
@@ -34,12 +35,14 @@ MAX_REDIRECTS = 5  # of one robots.txt, in and out of its domain
 AIM_MS = 24 * 3600 * 1000  # after which the origin is asked anew where its robots.txt is
 LOOK_MOST_MS = 1_200_000  # between two looks for an answer: less than an answer is kept
 WAITS = "waits-for-robots"  # what a visit says that found no answer yet; not a failure
-UNREACHABLE = "robots-unreachable"
+UNREACHABLE = Outcome.ROBOTS_UNREACHABLE
 OUTCOME = "robots-for-others"  # of the visit that makes the request
 KEPT = 64  # answers in the memory of an engine, of at most 500 KiB each
 CLAIMS = 100  # addresses asked for in one exchange
 # A robots.txt may have any shape: only what the user or the crawl's scope forbids is refused.
-_SHAPES = frozenset({"depth", "segments", "repeated-segments", "query-length", "file-type"})
+_SHAPES = frozenset(
+    {Drop.DEPTH, Drop.SEGMENTS, Drop.REPEATED_SEGMENTS, Drop.QUERY_LENGTH, Drop.FILE_TYPE}
+)
 
 # No response at all: nobody was asked.
 NOTHING = Response(Request("", "", 0, False, Kind.ROBOTS, 0.0))

@@ -18,6 +18,7 @@ from lycosa.engine.scheduler import Held
 from lycosa.engine.visit import Result
 from lycosa.frontier.protocol import Batch, Purge
 from lycosa.metrics import Stats
+from lycosa.outcomes import Drop, Outcome, of_status
 from lycosa.page import sitemaps
 from lycosa.page.decode import decode
 from lycosa.page.html import PARSE_BYTES, Parsed, parse
@@ -130,7 +131,7 @@ class Harvest:
         now_ms: int,
     ) -> None:
         """A redirect, or a bare domain that does not speak https."""
-        outcome, status = ("redirect", response.status) if response else ("no-https", 0)
+        outcome, status = (Outcome.REDIRECT, response.status) if response else (Outcome.NO_HTTPS, 0)
         row = _row(held, url, now_ms, status, outcome)
         row.redirect = target
         if response is not None:
@@ -149,7 +150,7 @@ class Harvest:
         if 0 < self.rules.max_pages_per_domain <= held.pages and (held.run or held.queued):
             held.run.clear()
             held.queued = 0
-            batch.purges.append(Purge(held.id, "", "page-cap", forget=True))
+            batch.purges.append(Purge(held.id, "", Drop.PAGE_CAP, forget=True))
 
     # -- a page -------------------------------------------------------------------------------
 
@@ -163,18 +164,18 @@ class Harvest:
         now_ms: int,
     ) -> None:
         status = response.status
-        row = _row(held, url, now_ms, status, "ok" if 200 <= status < 300 else f"http-{status}")
+        row = _row(held, url, now_ms, status, of_status(status))
         row.content_type = response.header(b"content-type")[:TYPE_CHARS]
         row.wire_bytes = len(response.body)
         stats.bytes += row.wire_bytes
         if response.truncated == Truncated.TYPE:
-            row.outcome = "not-text"
-        elif row.outcome == "ok":
+            row.outcome = Outcome.NOT_TEXT
+        elif row.outcome == Outcome.OK:
             self._content(held, url, response, row, batch, stats)
-        if row.outcome != "noindex":
+        if row.outcome != Outcome.NOINDEX:
             self._keep_warc(row, response)
         self._count_page(held, status, stats, row.outcome)
-        stats.ok += row.outcome == "ok"
+        stats.ok += row.outcome == Outcome.OK
         batch.pages.append(row)
 
     def _keep_warc(self, row: PageRow, response: Response) -> None:
@@ -201,15 +202,16 @@ class Harvest:
         limit = min(self.rules.max_decoded, LOOKED_AT)
         body, _, problem = decode(response.body, encoding, limit)
         if problem and not body:
-            row.outcome = "undecodable"
+            row.outcome = Outcome.UNDECODABLE
             return
         if url.flags & Flag.SITEMAP:
-            row.outcome = "sitemap"
+            row.outcome = Outcome.SITEMAP
             self._sitemap(held, url, body, batch, stats)
             return
         content_type = response.joined(b"content-type")
         if kind_of(content_type, body) == OTHER:
-            row.outcome = "not-text"  # its type was not told, or could not be seen before unpacking
+            # Its type was not told, or could not be seen before unpacking.
+            row.outcome = Outcome.NOT_TEXT
             return
         parsed = parse(body, content_type, obey_nofollow=self.rules.obey_nofollow)
         noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"))
@@ -217,14 +219,14 @@ class Harvest:
         parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]
         if parsed.noindex:
-            row.outcome = "noindex"
+            row.outcome = Outcome.NOINDEX
         else:
             self._keep_text(url, parsed, row)
         if not (parsed.nofollow and self.rules.obey_nofollow):
             base = canonical(parsed.base, url.url) if parsed.base else None
             self._links(held, parsed.links, base or url.url, url.depth + 1, batch, stats)
         if parsed.links_dropped:
-            _count(stats.drops, "links-per-page", parsed.links_dropped)
+            _count(stats.drops, Drop.LINKS_PER_PAGE, parsed.links_dropped)
 
     def _sitemap(self, held: Held, url: QueuedUrl, body: bytes, batch: Batch, stats: Stats) -> None:
         """The URLs of a sitemap; an index gives more sitemaps. It speaks for its own site only."""
@@ -271,13 +273,13 @@ class Harvest:
         """The links of a page."""
         most = MADE_CHARS // len(base)
         if len(hrefs) > most:
-            _count(stats.drops, "links-per-page", len(hrefs) - most)
+            _count(stats.drops, Drop.LINKS_PER_PAGE, len(hrefs) - most)
             hrefs = hrefs[:most]
         if not self._full(held):
             hrefs = self._plain_links(held, hrefs, base, depth, batch)
         self._take_links(held, self._resolver.resolve(hrefs, base), depth, batch, stats)
         if self._resolver.dropped:
-            _count(stats.drops, "links-per-page", self._resolver.dropped)
+            _count(stats.drops, Drop.LINKS_PER_PAGE, self._resolver.dropped)
 
     def _take_links(
         self, held: Held, links: Iterable[Link], depth: int, batch: Batch, stats: Stats
@@ -327,8 +329,8 @@ class Harvest:
     def _full(self, held: Held) -> str:
         """Why the domain takes no more URLs of its own, '' if it does."""
         if 0 < self.rules.max_pages_per_domain <= held.pages:
-            return "page-cap"
-        return "queue-cap" if held.queued >= self.rules.max_queued_per_domain else ""
+            return Drop.PAGE_CAP
+        return Drop.QUEUE_CAP if held.queued >= self.rules.max_queued_per_domain else ""
 
     def _found(
         self, held: Held, url: Url, depth: int, flags: int, batch: Batch, stats: Stats

@@ -19,6 +19,7 @@ from lycosa.engine.visit_result import Result as Result
 from lycosa.engine.visit_result import VisitRules as VisitRules
 from lycosa.engine.visit_result import detail, kind_of
 from lycosa.frontier.protocol import EXCLUDED
+from lycosa.outcomes import Drop, Outcome
 from lycosa.politeness import delay as politeness
 from lycosa.politeness import retry, robots
 from lycosa.politeness.robots_reply import location_text, redirect_of, rules_of
@@ -127,7 +128,7 @@ class Visit:
             url = run.popleft()
             parts = split(url.url)
             if (url.flags // Flag.KILL) >= retry.POISON:
-                self._fail(url, "poison")
+                self._fail(url, Outcome.POISON)
             elif reason := self._refused(url, parts):
                 self.result.dropped.append((url, reason))
             elif not self._origin_blocks(url, parts.origin):
@@ -139,7 +140,7 @@ class Visit:
         if errands.is_errand(url):
             return errands.refused(self.scope, url.url, held.seeded)
         if parts.origin not in held.origins and len(held.origins) >= self.rules.max_hosts:
-            return "host-cap"
+            return Drop.HOST_CAP
         return self.scope.refuses(url.url, parts.host, held.name, url.depth, held.seeded)
 
     def _origin_blocks(self, url: QueuedUrl, origin: str) -> bool:
@@ -174,7 +175,7 @@ class Visit:
                     return self.result.requests > 0 or self.result.stopped
                 continue
             if not rules.allows(parts.target):
-                self._fail(current, "robots")
+                self._fail(current, Outcome.ROBOTS)
                 return self._hops > 0
             response = yield self._request(current.url, parts, kind_of(current))
             current = self._answer(current, parts, response)
@@ -228,18 +229,18 @@ class Visit:
     def _redirect(self, url: QueuedUrl, location: str, response: Response) -> QueuedUrl | None:
         target = canonical(location_text(location), url.url)
         if target is None:
-            self._fail(url, "bad-redirect", response.status)
+            self._fail(url, Outcome.BAD_REDIRECT, response.status)
             return None
         moved = {before.fp for before, _, _ in self.result.moved}
         if target in self._seen or fingerprint(target) in moved:
-            self._fail(url, "redirect-loop", response.status)
+            self._fail(url, Outcome.REDIRECT_LOOP, response.status)
             return None
         if domain_of(split(target).host) != self.held.name:
             self._move(url, target, response)
             self.result.found.append((target, url.depth, 0))
             return None
         if self._hops >= MAX_REDIRECTS:
-            self._fail(url, "too-many-redirects", response.status)
+            self._fail(url, Outcome.TOO_MANY_REDIRECTS, response.status)
             return None
         return self._step_to(url, target, response)
 

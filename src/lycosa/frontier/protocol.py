@@ -20,17 +20,18 @@ from lycosa.frontier.values import Link as Link
 from lycosa.frontier.values import PagePlace as PagePlace
 from lycosa.frontier.values import Place as Place
 from lycosa.frontier.values import ServerFacts as ServerFacts
+from lycosa.outcomes import Drop
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
 
 DATABASE = "crawl.sqlite"
-NOT_SEEDED = "not-seeded"
+NOT_SEEDED = Drop.NOT_SEEDED
 ANSWER_MS = 3_600_000  # for which the answer of an errand is kept for others
 MOVED = "moved"  # a file that says to which server the crawl went
 HELPERS = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's own files beside it
-EXCLUDED = "excluded"  # the reason for which an exclusion drops a URL
+EXCLUDED = Drop.EXCLUDED  # the reason for which an exclusion drops a URL
 
 
 @dataclass(slots=True)
@@ -145,8 +146,8 @@ class StoreRules:
         if self.seeded_only and not seeded:
             return NOT_SEEDED
         if 0 < self.max_pages_per_domain <= pages:
-            return "page-cap"
-        return "queue-cap" if queued >= self.max_queued_per_domain else ""
+            return Drop.PAGE_CAP
+        return Drop.QUEUE_CAP if queued >= self.max_queued_per_domain else ""
 
     @staticmethod
     def kept(links: list[Link], refused: str) -> list[Link]:

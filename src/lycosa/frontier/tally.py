@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 
 import orjson
 
+from lycosa.outcomes import Outcome
 from lycosa.records import Flag, Url
 
-TEXT_LOST = "text-lost"  # outcome of a page whose text is gone and is not to be fetched again
+TEXT_LOST = Outcome.TEXT_LOST  # outcome of a page whose text is gone and is not to be fetched again
 Key = tuple[int, int]  # domain_id, fp
 Done = tuple[int, int, Url, int, int, str]  # domain_id, fp, url, depth, status, outcome
 
@@ -36,7 +37,7 @@ def flags_again(url: str, depth: int, outcome: str) -> int:
 
     The root of a site over https, at depth 0: as a bare domain it may also be tried over http.
     """
-    if outcome == "sitemap":
+    if outcome == Outcome.SITEMAP:
         return Flag.SITEMAP
     bare = depth == 0 and url.startswith("https://") and url.count("/") == 3 and url.endswith("/")
     return Flag.BARE if bare else Flag.NONE

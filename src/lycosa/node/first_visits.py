@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from lycosa.called import called
 from lycosa.metrics import Stats
+from lycosa.records import Failure
 
 FEW = 10  # visits after which one must have succeeded
 LONG = 15.0  # or seconds
 
 _NETWORK = "Does a firewall or a missing route keep this machine from the web?"
 _ADVICE = {
-    "name-server": "Can the name servers be reached (--nameserver)?",
-    "dns": "Do the name servers answer (--nameserver)?",
-    "dns-nxdomain": "Are the names of the seeds right?",
-    "connect": _NETWORK,
-    "connect-timeout": _NETWORK,
-    "first-byte-timeout": _NETWORK,
-    "tls": "Does something between here and the web break TLS, or is --tls-verify too strict?",
-    "private-address": "Such addresses need --allow-network or --allow-private-addresses.",
-    "local": "This machine is short of open files or memory.",
+    Failure.NAMESERVER: "Can the name servers be reached (--nameserver)?",
+    Failure.DNS: "Do the name servers answer (--nameserver)?",
+    Failure.NXDOMAIN: "Are the names of the seeds right?",
+    Failure.CONNECT: _NETWORK,
+    Failure.CONNECT_TIMEOUT: _NETWORK,
+    Failure.FIRST_BYTE: _NETWORK,
+    Failure.TLS: "Does something between here and the web break TLS, or is --tls-verify too strict?",
+    Failure.PRIVATE: "Such addresses need --allow-network or --allow-private-addresses.",
+    Failure.LOCAL: "This machine is short of open files or memory.",
 }
 
 

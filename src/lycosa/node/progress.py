@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from lycosa.called import called
-from lycosa.records import FINE
+from lycosa.outcomes import FINE
 from lycosa.terminal import raw, visible
 from lycosa.units import duration, rate, size
 

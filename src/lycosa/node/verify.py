@@ -25,6 +25,7 @@ from lycosa.archive.warc_check import RecordPlace, WarcCheck
 from lycosa.clock import engine_now
 from lycosa.frontier.keys import MOVED_KEY
 from lycosa.frontier.protocol import PagePlace, Reader
+from lycosa.outcomes import Outcome
 
 CHUNK = 5000  # pages asked of the store at once
 CACHE_KIB = 16 << 10  # of the temporary database in memory
@@ -182,7 +183,7 @@ class Verifier:
             if row.text_segment and self._wanted("text", row.text_segment, only):
                 place = (row.text_segment, row.text_frame, row.text_offset)
                 texts.append((*place, *key, row.content_hash))
-            elif row.outcome == "ok" and not row.text_segment and only is None:
+            elif row.outcome == Outcome.OK and not row.text_segment and only is None:
                 self._lose("text", "", key, "its record names no text")
             if row.warc_segment and self._wanted("warc", row.warc_segment, only):
                 warcs.append((row.warc_segment, row.warc_offset, *key))

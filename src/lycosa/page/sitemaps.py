@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
+from lycosa.outcomes import Drop
 from lycosa.page import charset
 from lycosa.records import Url
 from lycosa.urls.canonical import canonical, domain_of, host_of, rooted
@@ -104,7 +105,7 @@ class Places:
         before = text[:slash] if slash > 0 else text
         if before not in self._origins:
             if len(self._origins) > MAX_HOSTS:
-                self._drop("host-cap")
+                self._drop(Drop.HOST_CAP)
                 return None
             self._origins[before] = self._origin_of(before)
         origin = self._origins[before]
@@ -126,7 +127,7 @@ class Places:
 
     def _checked(self, url: Url | None) -> Url | None:
         if url is None:
-            self._drop("not-a-url")
+            self._drop(Drop.NOT_A_URL)
         return url
 
     def _drop(self, reason: str) -> None:

@@ -6,6 +6,7 @@ with 10,000 URLs must not take 170 days. Failures of one response count against 
 
 from __future__ import annotations
 
+from lycosa.outcomes import Outcome
 from lycosa.politeness.delay import WAITS
 from lycosa.records import Failure
 
@@ -49,4 +50,4 @@ def url_wait(attempts: int, failure: str, delay: float) -> float | None:
 def origin_outcome(failure: str) -> str:
     """What the URLs of an origin that was given up are recorded as."""
     named = failure in Failure.HOST or failure in NEVER
-    return failure if named else "robots-unreachable"
+    return failure if named else Outcome.ROBOTS_UNREACHABLE

@@ -13,19 +13,20 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from lycosa.errors import UserError
+from lycosa.outcomes import Drop
 from lycosa.urls.canonical import canonical, registrable, split
 from lycosa.urls.ports import blocked_port
 
 # Every answer of `Scope.refuses` but ''.
 REASONS = (
-    "excluded",
-    "not-seeded",
-    "depth",
-    "segments",
-    "repeated-segments",
-    "query-length",
-    "file-type",
-    "blocked-port",
+    Drop.EXCLUDED,
+    Drop.NOT_SEEDED,
+    Drop.DEPTH,
+    Drop.SEGMENTS,
+    Drop.REPEATED_SEGMENTS,
+    Drop.QUERY_LENGTH,
+    Drop.FILE_TYPE,
+    Drop.BLOCKED_PORT,
 )
 
 # Endings that never hold a page of text. Kept: xml, rss, txt, csv, json and all that scripts use.
@@ -95,11 +96,11 @@ class Scope:
         """Why a canonical URL is not wanted, '' if it is. `seeded`: its domain has a seed."""
         rules = self.rules
         if rules.exclude and self._excluded(url, host):
-            return "excluded"
+            return Drop.EXCLUDED
         if rules.seeded_only and not seeded:
-            return "not-seeded"
+            return Drop.NOT_SEEDED
         if depth > self._max_depth:
-            return "depth"
+            return Drop.DEPTH
         return self.shape(url)
 
     def by_shape(self, depth: int) -> bool:
@@ -123,21 +124,21 @@ class Scope:
         start = url.find("/", 8)
         # Before the path, a digit ends a port or an IPv4 address: a look at it is cheap.
         if url[start - 1] <= "9" and blocked_port(url[:start]) >= 0:
-            return "blocked-port"
+            return Drop.BLOCKED_PORT
         end = url.find("?", start)
         if end < 0:
             end = len(url)
         elif len(url) - end - 1 > rules.max_query:
-            return "query-length"
+            return Drop.QUERY_LENGTH
         slashes = url.count("/", start, end)
         if slashes > rules.max_repeats:
             if slashes > rules.max_segments:
-                return "segments"
+                return Drop.SEGMENTS
             if _repeats(url[start:end], rules.max_repeats):
-                return "repeated-segments"
+                return Drop.REPEATED_SEGMENTS
         dot = url.rfind(".", end - _LONGEST_ENDING - 1, end)
         if dot > start and url[dot + 1 : end].lower() in NOT_TEXT:
-            return "" if url.endswith(_SITEMAPS, start, end) else "file-type"
+            return "" if url.endswith(_SITEMAPS, start, end) else Drop.FILE_TYPE
         return ""
 
     def excluded_domain(self, domain: str) -> bool:

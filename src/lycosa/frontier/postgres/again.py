@@ -12,6 +12,7 @@ from lycosa.frontier.postgres.add import PostgresAdder
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
+from lycosa.outcomes import Outcome
 from lycosa.urls.canonical import split
 
 
@@ -36,7 +37,7 @@ class PostgresAgain(PostgresAdder):
             if text:
                 keys = _arrays(sorted(set(text)))
                 lost = self._execute("texts_lost", outcome=TEXT_LOST, **keys).rowcount
-                self._account_again({"ok": -lost, TEXT_LOST: lost}, now)
+                self._account_again({Outcome.OK: -lost, TEXT_LOST: lost}, now)
             if warc:
                 self._execute("warcs_lost", **_arrays(sorted(set(warc))))
             return lost

@@ -12,6 +12,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.sqlite.add import SqliteAdder
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
+from lycosa.outcomes import Outcome
 from lycosa.records import NO_URL
 from lycosa.urls.canonical import split
 
@@ -36,7 +37,7 @@ class SqliteAgain(SqliteAdder):
             )
             self.db.executemany(SQL["warc_lost"], list(set(warc)))
             if lost:
-                self._account_again({"ok": -lost, TEXT_LOST: lost}, now)
+                self._account_again({Outcome.OK: -lost, TEXT_LOST: lost}, now)
         return lost
 
     def shorten(self, kind: str, number: int, length: int) -> None:
