@@ -21,7 +21,7 @@ _ADVICE = {
     Failure.CONNECT: _NETWORK,
     Failure.CONNECT_TIMEOUT: _NETWORK,
     Failure.FIRST_BYTE: _NETWORK,
-    Failure.TLS: "Does something between here and the web break TLS, or is --tls-verify too strict?",
+    Failure.TLS: "Does something on the way to the web break TLS, or is --tls-verify too strict?",
     Failure.PRIVATE: "Such addresses need --allow-network or --allow-private-addresses.",
     Failure.LOCAL: "This machine is short of open files or memory.",
 }
