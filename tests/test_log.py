@@ -42,7 +42,7 @@ def test_json_lines() -> None:
     assert event.pop("time").endswith("Z")
     assert event == {
         "level": "warning",
-        "logger": "lycosa.node.supervisor",
+        "logger": "lycosa.node",
         "message": "slow",
         "seconds": 3,
         "path": "/x",

@@ -58,7 +58,7 @@ def test_a_handle_may_outlive_its_multi_and_the_other_way_round() -> None:
     # In a process of its own: what went wrong here ended it.
     code = """
 import gc
-from test_curl import Line
+from test_libcurl import Line
 for order in range(3):
     line = Line()
     easies = [line.easy() for _ in range(3)]

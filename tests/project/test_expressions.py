@@ -27,7 +27,6 @@ CALLS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "fin
 
 # Modules whose expressions see only what we or the operator wrote. All others are timed.
 OURS = {
-    "settings.values": "the settings of the operator, in messages",
     "settings.options": "the operator's command line",
     "urls.scope": "the operator's exclusions",
     "fetch.certificates": "the machine's own certificates",

@@ -43,6 +43,7 @@ from lycosa.engine.scheduler import Scheduler
 from lycosa.engine.visit import VisitRules
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
 from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
+from lycosa.fetch.certificates import as_path
 from lycosa.fetch.dns import Answer, Resolver, routes_ipv6
 from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
 from lycosa.fetch.poller import Poller, Ready
@@ -142,7 +143,7 @@ class Engine:
             self.resolver,
             FetchSettings(
                 user_agent=self.crawl.user_agent,
-                trust=node["trust"],
+                trust=as_path(Path(node["trust"])) if node["trust"] else "",
                 allow_private=node["allow_private"],
                 allow_networks=tuple(node["allow_networks"]),
                 only_networks=tuple(node["only_networks"]),

@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 
 from lycosa.clock import engine_now
-from lycosa.fetch.certificates import as_path
 from lycosa.metrics import Stats
 from lycosa.node.datadir import TRUST
 from lycosa.settings.values import NodeSettings
@@ -85,7 +84,7 @@ def machine_settings(node: NodeSettings) -> dict[str, Any]:
         "allow_networks": node.allow_network,
         "only_networks": node.only_network,
         "ip_delay_exempt": node.ip_delay_exempt,
-        "trust": as_path(node.data_dir.resolve() / TRUST) if node.tls_verify else "",
+        "trust": str(node.data_dir.resolve() / TRUST) if node.tls_verify else "",
         "warc": node.warc,
         "log_level": node.log_level,
         "log_format": node.log_format,

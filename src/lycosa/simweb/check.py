@@ -26,6 +26,7 @@ from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.world import World
 
 MAX_HOPS = 5
+NOTICED_LATE = 0.15  # seconds: seen on a machine with 20 busy processes
 ROBOTS_AGE = 24 * 3600.0  # seconds that a robots.txt may be used
 OWN_SECONDS = 60.0  # a redirect in the domain is followed so soon, or it is something else
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
@@ -244,7 +245,7 @@ class _Judge:
             going_on += [_Visit(), _Visit(alone=True)] if errand else [_Visit()]
         domain.visits = [_advanced(v, last, entry, robots) for v in going_on[-_READINGS:]]
         domain.last = entry
-        domain.last_end = max(domain.last_end, entry.end)
+        domain.last_end = max(domain.last_end, _ended(entry))
         if entry.retry_after:
             domain.not_before = entry.end + entry.retry_after
 
@@ -360,3 +361,9 @@ def _most_in_an_hour(times: list[float]) -> int:
             begin += 1
         most = max(most, end - begin + 1)
     return most
+
+
+def _ended(entry: Entry) -> float:
+    """When a request was over. One that was never answered ended when the crawler went away, which
+    a busy server notices late."""
+    return entry.end if entry.status else max(entry.start, entry.end - NOTICED_LATE)
