@@ -467,3 +467,19 @@ def test_the_audit_finds_visits_that_come_too_close() -> None:
     moved += [at(2000, 2100, start_clock=Clock("x", 900), end_clock=Clock("x", 900))]
     assert audit_addresses([moved], 1.0, lambda address: False).too_close == 0
     assert audit_addresses([moved], 1.1, lambda address: False).too_close == 1
+
+
+def test_a_line_with_more_than_it_should_have_is_read_as_far_as_it_is_known(tmp_path: Path) -> None:
+    """Damage, or a later version: whoever takes over must not fail over it."""
+    book = Ledger(tmp_path, 1, BIG)
+    book.started([("a.com", 1)])
+    book.close()
+    [path] = (tmp_path / "visits").iterdir()
+    more = [
+        b'["s","a.com",180,"x","ok"]',
+        b'["d","a.com",5,{}]',
+        b'["e","a.com",180,190,1,"","ok",null,[]]',
+    ]
+    path.write_bytes(path.read_bytes() + b"".join(line + b"\n" for line in more))
+    assert tail(tmp_path, {}, [1]) == {"a.com": TailInfo(190, 5)}
+    assert [(visit.start_ms, visit.end_ms) for visit in read(tmp_path)] == [(1, 1), (180, 190)]

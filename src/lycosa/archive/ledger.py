@@ -180,7 +180,7 @@ def tail(
             if entry[0] == "d":
                 info.delay_ms = entry[2]
             else:
-                info.last_ms = max(info.last_ms, *entry[2:4])
+                info.last_ms = max(info.last_ms, entry[3 if entry[0] == "e" else 2])
     return found
 
 
