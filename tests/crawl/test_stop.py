@@ -140,7 +140,8 @@ def test_an_exclusion_is_taken_back_during_a_crawl(web: SimWeb, tmp_path: Path) 
     process.send_signal(signal.SIGCONT)
     back = lycosa("exclude", "--data-dir", crawl.data, *names, "--remove")
     assert back.returncode == 0, back.stderr
-    assert int(back.stdout.split()[0].replace(",", "")) >= len(out) > 0
+    # On a busy machine engines find some of them again, by links, before they are put back.
+    assert int(back.stdout.split()[0].replace(",", "")) > 0 and out
     assert process.wait(100) == 0
     done_urls = {str(url) for (url,) in crawl.rows("SELECT url FROM pages")}
     if not out <= done_urls:  # the crawl had ended just before
