@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 from collections import deque
 
 import orjson
@@ -18,6 +17,7 @@ from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated
 from lycosa.urls.canonical import domain_id, fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
+from support.cpu import cpu_seconds
 
 HTML = "Content-Type: text/html; charset=utf-8"
 
@@ -143,9 +143,8 @@ def test_x_robots_tag(header: str, outcome: str, links: int) -> None:
 def test_a_long_x_robots_tag_costs_little(piece: str) -> None:
     from lycosa.politeness.robots_tag import wishes
 
-    begin = time.process_time()
-    wishes([piece * (100_000 // len(piece)) + " noindex"] * 3)
-    assert time.process_time() - begin < 0.5
+    values = [piece * (100_000 // len(piece)) + " noindex"] * 3
+    assert cpu_seconds(lambda: wishes(values), enough=0.2) < 0.5
 
 
 def test_what_is_not_text_is_recorded_as_such() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given, settings
@@ -18,6 +18,7 @@ from lycosa.politeness.robots import (
     Rules,
     parse,
 )
+from support.cpu import cpu_seconds
 
 
 def allowed(text: str | bytes, target: str, agent: str = "lycosa") -> bool:
@@ -578,14 +579,8 @@ def test_no_input_raises(body: bytes, target: str) -> None:
 # --- hostile files --------------------------------------------------------------------------
 
 
-def seconds(call: object, *values: object) -> float:
-    """CPU time, the best of three: other work on the machine must not fail a test."""
-    times = []
-    for _ in range(3):
-        begin = time.process_time()
-        call(*values)  # type: ignore[operator]
-        times.append(time.process_time() - begin)
-    return min(times)
+def seconds(call: Callable[..., object], *values: object) -> float:
+    return cpu_seconds(lambda: call(*values), enough=0.0, tries=3)
 
 
 LONG = "/" + "a" * 1990

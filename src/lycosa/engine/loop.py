@@ -250,15 +250,15 @@ class Engine:
         self._serve(ready, now + (FULL_BUDGET if full else SERVE_BUDGET))
         self.resolver.turn()
         self.fetcher.turn(engine_now())
-        self._responses(engine_now() + RESPONSE_BUDGET)
-        if self.diary.note_ends(self.core):
-            self.diary_thread.write_before([])
+        # What can't be cut into pieces has a turn without the work that can: S3.
+        if not (collector.turn() or self._exchange(engine_now())):
+            self._responses(engine_now() + RESPONSE_BUDGET)
+            if self.diary.note_ends(self.core):
+                self.diary_thread.write_before([])
+            self._start(engine_now() + START_BUDGET)
         self._send_written(engine_now() + START_BUDGET)
-        self._start(engine_now() + START_BUDGET)
         self._look_up()
-        self._exchange(engine_now())
         self._report(engine_now())
-        collector.turn()
         gauges.ends(engine_now())
 
     def _serve(self, ready: list[Ready], end: float) -> None:
@@ -372,18 +372,21 @@ class Engine:
 
     # -- the store ----------------------------------------------------------------------------
 
-    def _exchange(self, now: float) -> None:
+    def _exchange(self, now: float) -> bool:
+        """One step of it; returns whether an answer was worked through, or something was sent."""
         reply = self.store.poll()
         if reply is not None:
             self._absorb(reply, now)
-        if self.store.busy or self.exit_code is not None:
-            return
+            return True
+        if self.store.busy:
+            return False
         if self._failed is not None:
             self._try_again(now)
         elif self._stop_at:
             self._wind_down(now)
         elif self.core.due(now):
             self._submit(self.core.exchange(now), False, now)
+        return self.store.busy
 
     def _submit(self, exchange: Exchange, closing: bool, now: float) -> None:
         self._commit_began = now

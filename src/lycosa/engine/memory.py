@@ -34,13 +34,15 @@ class Collector:
         gc.freeze()
         gc.disable()
 
-    def turn(self) -> None:
-        """Once in every turn of the loop."""
+    def turn(self) -> bool:
+        """Once in every turn of the loop; returns whether it looked."""
         young = gc.get_count()[0]
-        if young > YOUNG:
-            if young < BURST:
-                gc.collect(0)
-            gc.freeze()
+        if young <= YOUNG:
+            return False
+        if young < BURST:
+            gc.collect(0)
+        gc.freeze()
+        return True
 
 
 def share_heap() -> None:
