@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lycosa import ownfiles
 from lycosa.called import called, pip_install
 from lycosa.errors import Damaged, StoreError, StoreGone, UserError
+from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import LeftOut as LeftOut
 from lycosa.frontier.values import Link as Link
 from lycosa.frontier.values import PagePlace as PagePlace
@@ -134,20 +135,19 @@ class StoreRules:
     robots_bytes: int = 32 << 20  # of robots rules handed out by one lease call
     left_out: int = 1_000_000  # URLs taken out by exclusions that are kept, the newest
 
-    def refuses(self, state: tuple[int, ...] | None, own: int, seed: bool) -> str:
+    def refuses(self, state: DomainState | None, own: int, seed: bool) -> str:
         """Why a domain takes no more URLs; its holder has applied the caps itself."""
         if seed:
             return ""
         if state is None:
             return NOT_SEEDED if self.seeded_only else ""
-        lease_owner, _, _, queued, pages, seeded = state
-        if own and lease_owner == own:
+        if own and state.lease_owner == own:
             return ""
-        if self.seeded_only and not seeded:
+        if self.seeded_only and not state.seeded:
             return NOT_SEEDED
-        if 0 < self.max_pages_per_domain <= pages:
+        if 0 < self.max_pages_per_domain <= state.pages:
             return Drop.PAGE_CAP
-        return Drop.QUEUE_CAP if queued >= self.max_queued_per_domain else ""
+        return Drop.QUEUE_CAP if state.queued >= self.max_queued_per_domain else ""
 
     @staticmethod
     def kept(links: list[Link], refused: str) -> list[Link]:

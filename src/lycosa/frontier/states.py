@@ -21,6 +21,7 @@ by that time, so that a waiting retry never blocks its domain's other URLs.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 IDLE = -1
 READY = 0
@@ -50,6 +51,23 @@ def domain_ready_ms(polite_ms: int, head_order: int | None) -> int | None:
     if head_order is None:
         return None
     return max(polite_ms, waits_until(head_order))
+
+
+class DomainState(NamedTuple):
+    """The part of a domain's row that decides whether it takes URLs, and whether they wake it."""
+
+    lease_owner: int
+    ready_at: int
+    polite_at: int
+    queued: int
+    pages: int
+    seeded: bool
+
+    def wakes(self) -> bool:
+        """Whether a new URL makes it ready: it is idle, or only waits for a retry."""
+        if self.lease_owner == IDLE:
+            return True
+        return self.lease_owner == READY and self.ready_at > self.polite_at > 0
 
 
 @dataclass(slots=True)

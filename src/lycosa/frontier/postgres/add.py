@@ -13,11 +13,7 @@ from typing import Any
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.protocol import Committed, Link, refusals
-from lycosa.frontier.states import IDLE, READY, found_order
-
-# lease_owner, ready_at, polite_at, queued, pages, seeded
-State = tuple[int, int, int, int, int, bool]
-
+from lycosa.frontier.states import DomainState, found_order
 
 # The links of a batch by domain and fingerprint, each once.
 Groups = dict[int, dict[int, Link]]
@@ -102,10 +98,11 @@ class PostgresAdder(PostgresStore):
                 found[ident] = [group[fp] for fp in group.keys() - fps]
         return found
 
-    def _states(self, ids: list[int]) -> dict[int, State]:
+    def _states(self, ids: list[int]) -> dict[int, DomainState]:
         if not ids:
             return {}
-        return {row[0]: row[1:] for row in self._rows("domain_states", ids=int8s(sorted(ids)))}
+        rows = self._rows("domain_states", ids=int8s(sorted(ids)))
+        return {row[0]: DomainState._make(row[1:]) for row in rows}
 
     def _queue(self, new: dict[int, list[Link]], now: int) -> dict[int, int]:
         """Queue those links that nobody else has queued meanwhile; returns how many by domain."""
@@ -149,8 +146,10 @@ class PostgresAdder(PostgresStore):
         )
         return sum(1 for (inserted,) in rows if inserted)
 
-    def _wake(self, fresh: dict[int, int], states: dict[int, State], seed: bool, now: int) -> None:
-        ids = sorted(ident for ident in fresh if ident in states and _waits(states[ident]))
+    def _wake(
+        self, fresh: dict[int, int], states: dict[int, DomainState], seed: bool, now: int
+    ) -> None:
+        ids = sorted(ident for ident in fresh if ident in states and states[ident].wakes())
         if ids:
             queued = int8s(fresh[ident] for ident in ids)
             self._execute("domain_wake", ids=int8s(ids), queued=queued, seeded=seed, now=now)
@@ -174,9 +173,3 @@ def _orders(links: list[Link], now: int) -> Int8s:
     depths = [link[3] for link in links]
     by_depth = {depth: found_order(depth, now) for depth in set(depths)}
     return int8s([by_depth[depth] for depth in depths])
-
-
-def _waits(state: State) -> bool:
-    """Whether a domain is idle, or only waits for a retry."""
-    lease_owner, ready_at, polite_at, *_ = state
-    return lease_owner == IDLE or (lease_owner == READY and ready_at > polite_at > 0)

@@ -14,14 +14,11 @@ from typing import Any
 from lycosa.frontier import queries
 from lycosa.frontier.protocol import Committed, Link, refusals
 from lycosa.frontier.sqlite.store import ROWS, SqliteStore, in_lists, json_ids
-from lycosa.frontier.states import IDLE, READY, found_order
+from lycosa.frontier.states import DomainState, found_order
 
 SQL = queries.load("sqlite")
 FEW = 2  # links of a domain that go in one by one
 SMALL = 64  # URLs of a domain that are read rather than asked for one by one
-
-# lease_owner, ready_at, polite_at, queued, pages, seeded
-State = tuple[int, int, int, int, int, int]
 
 
 @cache
@@ -85,22 +82,21 @@ class SqliteAdder(SqliteStore):
             result.refused += refusals(links, now)
         return kept
 
-    def _states(self, ids: list[int]) -> dict[int, State]:
-        return {
-            ident: tuple(state) for ident, *state in self._rows("domain_states", (json_ids(ids),))
-        }
+    def _states(self, ids: list[int]) -> dict[int, DomainState]:
+        rows = self._rows("domain_states", (json_ids(ids),))
+        return {row[0]: DomainState._make(row[1:]) for row in rows}
 
-    def _all_known(self, ids: list[int], states: dict[int, State]) -> dict[int, list[int]]:
+    def _all_known(self, ids: list[int], states: dict[int, DomainState]) -> dict[int, list[int]]:
         """All URLs of those domains of which few were seen."""
         # Perhaps many more by now: the row is not always up to date.
-        small = [i for i in ids if i in states and states[i][3] + states[i][4] <= SMALL]
+        small = [i for i in ids if i in states and states[i].queued + states[i].pages <= SMALL]
         known = (
             each for ids in in_lists(small) for each in self._rows("seen_first", (SMALL + 1, ids))
         )
         return {ident: fps for ident, fps in known if len(fps) <= SMALL}
 
     def _queue(
-        self, links: list[Link], state: State | None, known: list[int] | None, now: int
+        self, links: list[Link], state: DomainState | None, known: list[int] | None, now: int
     ) -> int:
         """Queue those links of one domain that were never seen; returns how many."""
         if len(links) <= FEW:
@@ -140,7 +136,9 @@ class SqliteAdder(SqliteStore):
         self.db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
         return 1
 
-    def _wake(self, link: Link, state: State | None, new: int, ready: int, seed: bool) -> None:
+    def _wake(
+        self, link: Link, state: DomainState | None, new: int, ready: int, seed: bool
+    ) -> None:
         """The domain's row after `new` URLs came: written only if it must change."""
         ident, name = link[0], link[4]
         if state is None:
@@ -148,12 +146,10 @@ class SqliteAdder(SqliteStore):
                 values = {"id": ident, "name": name, "ready": ready, "queued": new, "seeded": seed}
                 self.db.execute(SQL["domain_insert"], values)
             return
-        lease_owner, ready_at, polite_at, _, _, seeded = state
-        waiting = lease_owner == IDLE or (lease_owner == READY and ready_at > polite_at > 0)
-        if new and waiting:
+        if new and state.wakes():
             values = {"id": ident, "queued": new, "seeded": seed, "now": self.now_ms()}
             self.db.execute(SQL["domain_wake"], values)
-        elif seed and not seeded:
+        elif seed and not state.seeded:
             self.db.execute(SQL["domain_seeded"], (ident,))
 
     def _add_unknown(self, found: dict[tuple[int, int], Link], now: int, rank: int) -> bool:
