@@ -32,6 +32,7 @@ PURE = {
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
+    *("frontier/columns", "frontier/values"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
     *("node/seed_file", "node/first_visits"),

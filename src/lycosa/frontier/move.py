@@ -16,6 +16,7 @@ import orjson
 import psycopg
 
 from lycosa.errors import StoreError, UserError
+from lycosa.frontier.columns import PAGES
 from lycosa.frontier.postgres.connection import Connection, connect, mapped, migrate, parsed, place
 from lycosa.frontier.states import WAITING
 
@@ -86,16 +87,7 @@ TABLES = (
         ("domain_id", "ord", "fp"),
         _columns(int8="domain_id ord fp", int4="depth", int2="attempts flags", text="url"),
     ),
-    Table(
-        "pages",
-        ("id",),
-        _columns(
-            int8="id domain_id fp fetched_ms wire_bytes text_chars content_hash text_segment"
-            " text_frame text_offset warc_segment warc_offset",
-            int4="depth status",
-            text="url outcome content_type redirect title",
-        ),
-    ),
+    Table("pages", ("id",), {"id": "int8", **PAGES}),
     Table(
         "left_out",
         ("id",),

@@ -1,11 +1,14 @@
 """Loads the named queries of a dialect from its `.sql` files. Knows no database.
 
-A file holds queries, each behind a line `-- name: what it is for`.
+A file holds queries, each behind a line `-- name: what it is for`. Marks in braces stand for lists
+of columns (`columns.marks`).
 """
 
 import re
 from functools import cache
 from importlib import resources
+
+from lycosa.frontier.columns import marks
 
 _HEAD = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
 
@@ -14,9 +17,9 @@ _HEAD = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
 def load(dialect: str) -> dict[str, str]:
     """All queries of a dialect by name."""
     queries: dict[str, str] = {}
-    for file in sorted(_folder(dialect), key=lambda each: each[0]):
-        if not file[0].startswith("migration_"):
-            queries.update(split(file[1]))
+    for name, text in sorted(_folder(dialect)):
+        if not name.startswith("migration_"):
+            queries.update(split(_filled(text, dialect)))
     return queries
 
 
@@ -31,6 +34,12 @@ def split(text: str) -> dict[str, str]:
     heads = list(_HEAD.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
     return {head[1]: text[head.end() : end].strip() for head, end in zip(heads, ends, strict=True)}
+
+
+def _filled(text: str, dialect: str) -> str:
+    for mark, words in marks(dialect).items():
+        text = text.replace(mark, words)
+    return text
 
 
 def _folder(dialect: str) -> list[tuple[str, str]]:

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 
 from lycosa.frontier.keys import LOST_KEY
-from lycosa.records import PageRow
 
 Engine = dict[str, Any]
 
@@ -58,12 +57,6 @@ def engine_values(row: dict[str, Any]) -> Engine:
     engine = orjson.loads(row.pop("stats")) | row  # what the store counts is what counts
     engine["alive"] = not engine.pop("dead")
     return dict(engine)
-
-
-def page_row(row: dict[str, Any]) -> PageRow:
-    """A row of `pages`."""
-    del row["id"]
-    return PageRow(order=-1, **row)
 
 
 def without_exclusions(settings: str, lines: Collection[str]) -> str:

@@ -189,13 +189,8 @@ WHERE q.domain_id = u.domain_id AND q.ord = u.ord AND q.fp = u.fp
 RETURNING q.domain_id, q.fp;
 
 -- page_insert: URLs are done
-INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
-    wire_bytes, text_chars, content_hash, redirect, title,
-    text_segment, text_frame, text_offset, warc_segment, warc_offset)
-SELECT * FROM unnest(%(domain_id)s, %(fp)s, %(url)s, %(depth)s, %(fetched_ms)s, %(status)s,
-    %(outcome)s, %(content_type)s, %(wire_bytes)s, %(text_chars)s, %(content_hash)s,
-    %(redirect)s, %(title)s, %(text_segment)s, %(text_frame)s, %(text_offset)s,
-    %(warc_segment)s, %(warc_offset)s);
+INSERT INTO pages ({page_columns})
+SELECT * FROM unnest({page_values});
 
 -- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good;
 -- errands (8), which are others', only if that is meant
@@ -205,11 +200,8 @@ WITH gone AS (
         AND (%(all)s OR flags & 8 = 0)
     RETURNING *
 ), kept AS (
-    INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
-        wire_bytes, text_chars, content_hash, redirect, title,
-        text_segment, text_frame, text_offset, warc_segment, warc_offset)
-    SELECT domain_id, fp, url, depth, %(now)s, 0, %(outcome)s, '', 0, 0, 0, '', '', 0, 0, 0, 0, 0
-    FROM gone
+    INSERT INTO pages ({page_columns})
+    SELECT {failed_page} FROM gone
 )
 SELECT count(*) FROM gone;
 
@@ -265,7 +257,7 @@ UPDATE seen AS s SET ord = gone.until FROM gone
 WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp;
 
 -- domain_states: what adding URLs to these domains depends on
-SELECT id, lease_owner, ready_at, polite_at, queued, pages, seeded FROM domains
+SELECT id, {state_columns} FROM domains
 WHERE id = ANY (%(ids)s);
 
 -- known: which URLs were seen; those of domain n are fps[starts[n]:ends[n]]

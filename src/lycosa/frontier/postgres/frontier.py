@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from lycosa.frontier.columns import NUMBERS, TEXTS
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.errands import PostgresErrands
 from lycosa.frontier.postgres.left_out import PostgresLeftOut
@@ -31,12 +32,6 @@ LOOK_AGAIN_MS = 30_000  # after which a domain found to be idle is looked at onc
 # the longest transaction seen, on a server with cold caches
 LOOK_AGAIN = 100_000  # such domains remembered; the sweep at the end finds the others
 OPEN_LOCK = 0x6C79636E  # nodes open a crawl one after the other
-
-_PAGE_TEXTS = ("url", "outcome", "content_type", "redirect", "title")
-_PAGE_NUMBERS = (
-    *("domain_id", "fp", "depth", "fetched_ms", "status", "wire_bytes", "text_chars"),
-    *("content_hash", "text_segment", "text_frame", "text_offset", "warc_segment", "warc_offset"),
-)
 
 
 class PostgresFrontier(PostgresLeftOut, PostgresErrands):
@@ -451,9 +446,9 @@ def _lease(row: tuple[Any, ...]) -> Lease:
 
 
 def _page_arrays(pages: list[PageRow]) -> dict[str, Any]:
-    numbers = zip(*map(attrgetter(*_PAGE_NUMBERS), pages), strict=True)
-    words = zip(*map(attrgetter(*_PAGE_TEXTS), pages), strict=True)
+    numbers = zip(*map(attrgetter(*NUMBERS), pages), strict=True)
+    words = zip(*map(attrgetter(*TEXTS), pages), strict=True)
     return {
-        **dict(zip(_PAGE_NUMBERS, map(int8s, numbers), strict=True)),
-        **dict(zip(_PAGE_TEXTS, map(texts, words), strict=True)),
+        **dict(zip(NUMBERS, map(int8s, numbers), strict=True)),
+        **dict(zip(TEXTS, map(texts, words), strict=True)),
     }

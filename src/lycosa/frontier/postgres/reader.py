@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 from lycosa.called import called
 from lycosa.errors import UserError
 from lycosa.frontier import queries
+from lycosa.frontier.columns import PAGES, page_row
 from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.postgres.connection import check_version, connect, int8s, mapped, parsed, place
 from lycosa.frontier.protocol import LeftOut, PagePlace, Place
@@ -21,7 +22,6 @@ from lycosa.frontier.readers import (
     COUNT_LIMIT,
     WAITS_SHOWN,
     engine_values,
-    page_row,
     summed,
     waits,
     without_exclusions,
@@ -104,7 +104,7 @@ class PostgresReader:
         used = [(test, value) for test, value in filters if value is not None]
         where = f"WHERE {' AND '.join(test for test, _ in used)}" if used else ""
         order = "DESC" if newest else "ASC"
-        query = f"SELECT * FROM pages {where} ORDER BY id {order} LIMIT %s"
+        query = f"SELECT {', '.join(PAGES)} FROM pages {where} ORDER BY id {order} LIMIT %s"
         values = [value for _, value in used] + [limit]
         with self._run(self.db.transaction), self.db.cursor("pages", row_factory=dict_row) as rows:
             self._run(lambda: rows.execute(query, values))

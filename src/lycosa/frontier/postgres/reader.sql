@@ -35,7 +35,7 @@ SELECT count(*) FROM (
     SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT %(limit)s) AS counted;
 
 -- page_by_url: the page of a URL
-SELECT * FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
+SELECT {page_columns} FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
 
 -- queue_row: the queue row of a URL
 SELECT q.ord, q.url, q.depth, q.attempts, q.flags
@@ -53,9 +53,7 @@ WHERE domain_id = %(id)s AND origin = %(origin)s;
 
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- of some
-SELECT id, domain_id, fp, url, fetched_ms, content_hash, outcome, text_segment, text_frame,
-    text_offset, warc_segment, warc_offset
-FROM pages
+SELECT {place_columns} FROM pages
 WHERE id > %(after)s AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
     AND (%(only)s::int8[] IS NULL OR text_segment = ANY (%(only)s) OR warc_segment = ANY (%(only)s))
 ORDER BY id LIMIT %(limit)s;

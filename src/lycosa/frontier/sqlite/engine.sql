@@ -171,17 +171,12 @@ DELETE FROM seen WHERE domain_id = ? AND fp = ?;
 UPDATE seen SET ord = ? WHERE domain_id = ? AND fp = ?;
 
 -- page_insert: a URL is done (the brackets are repeated for many)
-INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
-    wire_bytes, text_chars, content_hash, redirect, title,
-    text_segment, text_frame, text_offset, warc_segment, warc_offset)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO pages ({page_columns}) VALUES ({page_values});
 
 -- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good;
 -- errands (8), which are others', only if that is meant
-INSERT INTO pages (domain_id, fp, url, depth, fetched_ms, status, outcome, content_type,
-    wire_bytes, text_chars, content_hash, redirect, title,
-    text_segment, text_frame, text_offset, warc_segment, warc_offset)
-SELECT domain_id, fp, url, depth, :now, 0, :outcome, '', 0, 0, 0, '', '', 0, 0, 0, 0, 0
+INSERT INTO pages ({page_columns})
+SELECT {failed_page}
 FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND (:all OR NOT flags & 8);
 
 -- purge_forget: URLs that a cap or an exclusion refuses are not remembered
@@ -208,7 +203,7 @@ DELETE FROM left_out WHERE id IN (SELECT value FROM json_each(?));
 DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND (:all OR NOT flags & 8);
 
 -- domain_states: what adding URLs to domains depends on
-SELECT json_group_array(json_array(id, lease_owner, ready_at, polite_at, queued, pages, seeded))
+SELECT json_group_array(json_array(id, {state_columns}))
 FROM domains WHERE id IN (SELECT value FROM json_each(?));
 
 -- domain_insert: a domain is found; never visited, so ready since it was found

@@ -13,6 +13,7 @@ import orjson
 
 from lycosa.errors import Bug
 from lycosa.frontier import queries
+from lycosa.frontier.columns import page_values
 from lycosa.frontier.protocol import EXCLUDED, Batch, Committed, Deferral, Link, Purge, Release
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.errands import SqliteErrands
@@ -220,7 +221,7 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
                 left += taken
                 if taken or (page.order < 0 and self._first_seen(page)):
                     done.append(page)
-        self._write_rows("page_insert", [_page_values(page) for page in done])
+        self._write_rows("page_insert", [page_values(page) for page in done])
         return done, left
 
     def _all_leave(self, pages: list[PageRow]) -> bool:
@@ -376,26 +377,3 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
         with self._transaction():
             self.db.execute(SQL["sweep"])
         return False
-
-
-def _page_values(page: PageRow) -> tuple[Any, ...]:
-    return (
-        page.domain_id,
-        page.fp,
-        page.url,
-        page.depth,
-        page.fetched_ms,
-        page.status,
-        page.outcome,
-        page.content_type,
-        page.wire_bytes,
-        page.text_chars,
-        page.content_hash,
-        page.redirect,
-        page.title,
-        page.text_segment,
-        page.text_frame,
-        page.text_offset,
-        page.warc_segment,
-        page.warc_offset,
-    )

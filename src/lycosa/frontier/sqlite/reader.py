@@ -13,6 +13,7 @@ from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
 from lycosa.frontier import queries
+from lycosa.frontier.columns import PAGES, page_row
 from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.protocol import LeftOut, PagePlace, Place
 from lycosa.frontier.readers import (
@@ -20,7 +21,6 @@ from lycosa.frontier.readers import (
     COUNT_LIMIT,
     WAITS_SHOWN,
     engine_values,
-    page_row,
     summed,
     waits,
     without_exclusions,
@@ -103,7 +103,7 @@ class SqliteReader:
         used = [(test, value) for test, value in filters if value is not None]
         where = f"WHERE {' AND '.join(test for test, _ in used)}" if used else ""
         order = "DESC" if newest else "ASC"
-        query = f"SELECT * FROM pages {where} ORDER BY id {order} LIMIT ?"
+        query = f"SELECT {', '.join(PAGES)} FROM pages {where} ORDER BY id {order} LIMIT ?"
         try:
             for row in self.db.execute(query, [value for _, value in used] + [limit]):
                 yield page_row(dict(row))

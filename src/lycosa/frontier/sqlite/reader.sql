@@ -31,7 +31,7 @@ WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at > ? ORDER BY ready_at DE
 SELECT count(*) FROM (SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT ?);
 
 -- page_by_url: the page of a URL
-SELECT * FROM pages WHERE domain_id = ? AND fp = ?;
+SELECT {page_columns} FROM pages WHERE domain_id = ? AND fp = ?;
 
 -- queue_row: the queue row of a URL
 SELECT ord, url, depth, attempts, flags FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
@@ -45,9 +45,7 @@ SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, ai
 
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- (as JSON) of some
-SELECT id, domain_id, fp, url, fetched_ms, content_hash, outcome, text_segment, text_frame,
-    text_offset, warc_segment, warc_offset
-FROM pages
+SELECT {place_columns} FROM pages
 WHERE id > :after AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
     AND (:only IS NULL OR text_segment IN (SELECT value FROM json_each(:only))
         OR warc_segment IN (SELECT value FROM json_each(:only)))

@@ -1,0 +1,81 @@
+"""The columns of the table `pages`, said once for both stores: inserts, readers and moving. Pure.
+
+A row of the table is a `PageRow`. The `.sql` files do not list the columns: they hold marks such as
+`{page_columns}`, and `queries.load` fills them in. The migrations, which made the table, list them
+for themselves, and a test compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any
+
+from lycosa.frontier.states import DomainState
+from lycosa.frontier.values import PagePlace
+from lycosa.records import PageRow
+
+# Names in the order of PageRow, with PostgreSQL's types. SQLite has INTEGER and TEXT for them.
+PAGES = {
+    "domain_id": "int8",
+    "fp": "int8",
+    "url": "text",
+    "depth": "int4",
+    "fetched_ms": "int8",
+    "status": "int4",
+    "outcome": "text",
+    "content_type": "text",
+    "wire_bytes": "int8",
+    "text_chars": "int8",
+    "content_hash": "int8",
+    "redirect": "text",
+    "title": "text",
+    "text_segment": "int8",
+    "text_frame": "int8",
+    "text_offset": "int8",
+    "warc_segment": "int8",
+    "warc_offset": "int8",
+}
+TEXTS = tuple(name for name, kind in PAGES.items() if kind == "text")
+NUMBERS = tuple(name for name, kind in PAGES.items() if kind != "text")
+
+# Where the values of a page come from that fails while it is queued; all others are 0 or ''.
+_OF_QUEUE = frozenset({"domain_id", "fp", "url", "depth"})
+_GIVEN = {"fetched_ms": "now", "outcome": "outcome"}
+
+page_values: Callable[[PageRow], tuple[Any, ...]] = attrgetter(*PAGES)
+
+
+def page_row(row: dict[str, Any]) -> PageRow:
+    """The value of a row that has all the columns; it has left the queue."""
+    return PageRow(order=-1, **row)
+
+
+def parameter(dialect: str, name: str) -> str:
+    """How a statement names a value that is given with it."""
+    return f":{name}" if dialect == "sqlite" else f"%({name})s"
+
+
+def marks(dialect: str) -> dict[str, str]:
+    """What the marks in the `.sql` files of a dialect stand for."""
+    # A row of SQLite's is given by position, because `for_rows` repeats it for many.
+    values = "?" * len(PAGES) if dialect == "sqlite" else [parameter(dialect, n) for n in PAGES]
+    return {
+        "{page_columns}": _listed(PAGES),
+        "{page_values}": _listed(values),
+        "{failed_page}": _listed(_failed(dialect, *each) for each in PAGES.items()),
+        "{place_columns}": _listed(PagePlace._fields),
+        "{state_columns}": _listed(DomainState._fields),
+    }
+
+
+def _failed(dialect: str, name: str, kind: str) -> str:
+    if name in _OF_QUEUE:
+        return name
+    if name in _GIVEN:
+        return parameter(dialect, _GIVEN[name])
+    return "''" if kind == "text" else "0"
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words)
