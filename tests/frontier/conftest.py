@@ -10,7 +10,8 @@ import pytest
 
 from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.postgres.frontier import PostgresFrontier
-from lycosa.frontier.protocol import Reader, StoreRules, open_reader
+from lycosa.frontier.protocol import StoreRules, open_reader
+from lycosa.frontier.reader import Reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from support.postgres import postgres_server, postgres_url  # noqa: F401
 

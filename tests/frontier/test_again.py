@@ -11,7 +11,8 @@ import pytest
 from conftest import Bench
 from helpers import batch, link, page, release
 
-from lycosa.frontier.protocol import Purge, Reader, open_reader
+from lycosa.frontier.protocol import Purge, open_reader
+from lycosa.frontier.reader import Reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl

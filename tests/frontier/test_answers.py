@@ -10,7 +10,8 @@ from helpers import batch, link, names, release
 
 from lycosa.engine import errands
 from lycosa.errors import Fenced
-from lycosa.frontier.protocol import Purge, Reader
+from lycosa.frontier.protocol import Purge
+from lycosa.frontier.reader import Reader
 from lycosa.records import Lease, Origin, SharedRobots
 
 VICTIM = "https://victim.test/r/1"

@@ -7,7 +7,8 @@ from conftest import Bench
 from helpers import batch, link, names, page, release
 
 from lycosa.errors import Fenced
-from lycosa.frontier.protocol import Deferral, Purge, Reader
+from lycosa.frontier.protocol import Deferral, Purge
+from lycosa.frontier.reader import Reader
 from lycosa.records import Flag, Origin, PageRow, QueuedUrl
 from lycosa.urls.canonical import domain_id, fingerprint
 

@@ -17,8 +17,9 @@ from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier import queries
 from lycosa.frontier.postgres.connection import connect, int8s, mapped, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
-from lycosa.frontier.postgres.reader import PostgresReader
+from lycosa.frontier.postgres.source import PostgresSource
 from lycosa.frontier.protocol import StoreRules, open_frontier, open_reader
+from lycosa.frontier.reader import Reader
 from support.postgres import servers
 
 RULES = StoreRules(delay_ms=70_000, lease_ms=180_000)
@@ -349,7 +350,7 @@ def test_the_reader_says_where_output_lies(postgres_url: str) -> None:
     store = PostgresFrontier(postgres_url, RULES, create=True)
     owner = store.register("host-a", 7, "node-a", "/data/a")
     store.put_settings({"started_ms": 1, "settings": "{}"})
-    reader = PostgresReader(postgres_url)
+    reader = Reader(PostgresSource(postgres_url))
     assert reader.place(owner) == ("host-a", "/data/a", "node-a")
     (engine,) = reader.status()["engines"]
     assert (engine["host"], engine["directory"], engine["alive"]) == ("host-a", "/data/a", True)

@@ -31,7 +31,7 @@ PURE = {
     *("errors", "records", "outcomes", "metrics", "units"),
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
-    *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
+    *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),
     *("frontier/columns", "frontier/values"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),

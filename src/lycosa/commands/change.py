@@ -16,7 +16,8 @@ from lycosa.errors import StoreError, UserError
 from lycosa.settings.values import Values, stored_settings
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Frontier, Reader
+    from lycosa.frontier.protocol import Frontier
+    from lycosa.frontier.reader import Reader
 
 HEARD = 3.0  # seconds after which every engine has heard of a change: three commits
 

@@ -19,7 +19,8 @@ from lycosa.settings.values import Values, closest
 from lycosa.terminal import one_line
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import LeftOut, Reader
+    from lycosa.frontier.protocol import LeftOut
+    from lycosa.frontier.reader import Reader
 
 SHOWN = 20  # lines that are told one by one
 _CHUNK = 5000  # URLs of one transaction

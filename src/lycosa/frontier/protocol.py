@@ -7,7 +7,7 @@ milliseconds of the store's clock. It knows nothing of HTTP, robots.txt or sched
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,14 +18,13 @@ from lycosa.errors import Damaged, StoreError, StoreGone, UserError
 from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import LeftOut as LeftOut
 from lycosa.frontier.values import Link as Link
-from lycosa.frontier.values import PagePlace as PagePlace
-from lycosa.frontier.values import Place as Place
 from lycosa.frontier.values import ServerFacts as ServerFacts
 from lycosa.outcomes import Drop
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, SharedRobots
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
+    from lycosa.frontier.reader import Reader
 
 DATABASE = "crawl.sqlite"
 NOT_SEEDED = Drop.NOT_SEEDED
@@ -307,72 +306,6 @@ class Frontier(Protocol):
     def close(self) -> None: ...
 
 
-class Reader(Protocol):
-    """What a person asks of the store: status, pages, why."""
-
-    def check(self, seconds: float) -> None:
-        """Raise Damaged if its file is; looks no longer than so many seconds."""
-
-    def status(self) -> dict[str, Any]: ...
-
-    def pages(
-        self,
-        domain: str = "",
-        status: int = 0,
-        outcome: str = "",
-        since_ms: int = 0,
-        url_prefix: str = "",
-        limit: int = 100,
-        newest: bool = True,
-    ) -> Iterator[PageRow]: ...
-
-    def find(self, url: str) -> dict[str, Any]: ...
-
-    def domains_among(self, names: Iterable[str]) -> list[str]:
-        """Those of these domains that the crawl knows."""
-
-    def some_domains(self, limit: int) -> list[str]:
-        """Any of the domains that the crawl knows."""
-
-    def settings(self) -> dict[str, Any]: ...
-
-    def exclusions(self) -> tuple[int, list[str]]: ...
-
-    def add_exclusions(self, lines: list[str]) -> int: ...
-
-    def remove_exclusions(self, lines: Collection[str]) -> int:
-        """Take lines away, also those of --exclude-file; returns how many are left."""
-
-    def domains(self) -> Iterator[tuple[int, str]]:
-        """Every domain that the crawl knows: its id and its name."""
-
-    def queued_count(self, domain_ids: Sequence[int]) -> int:
-        """How many URLs of these domains are queued."""
-
-    def queued_urls(self, domain_id: int | None = None) -> Iterator[str]:
-        """The queued URLs of a domain, or all."""
-
-    def left_out(self) -> Iterator[LeftOut]:
-        """What exclusions took out of the queue, as far as it is kept."""
-
-    def rules_changed(self) -> None:
-        """Engines hear of it within a second: they read the exclusions again, and forget which
-        origins they gave up."""
-
-    def request_stop(self) -> None: ...
-
-    def committed_segments(self) -> dict[tuple[str, int], int]: ...
-
-    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[PagePlace]:
-        """Pages that say where their text or WARC records are, or that should, by `id`, some at a
-        time; all of them, or those with something in segments of these numbers."""
-
-    def place(self, owner: int) -> Place | None:
-        """Where an engine's output lies; None: in the directory of the crawl."""
-
-    def close(self) -> None: ...
-
-
 def is_server(store: str) -> bool:
     """Whether a store is a server that many nodes share."""
     return bool(store) and store != "sqlite"
@@ -403,15 +336,17 @@ def open_frontier(
 
 def open_reader(data_dir: Path, store: str = "") -> Reader:
     """Open a crawl to look at it; raises UserError if there is none."""
+    from lycosa.frontier.reader import Reader
+
     if is_server(store):
         _need_psycopg()
-        from lycosa.frontier.postgres.reader import PostgresReader
+        from lycosa.frontier.postgres.source import PostgresSource
 
         try:
-            return PostgresReader(store)
+            return Reader(PostgresSource(store))
         except StoreGone as error:
             raise UserError(f"{error} Check the host and port in --store.") from None
-    from lycosa.frontier.sqlite.reader import SqliteReader
+    from lycosa.frontier.sqlite.source import SqliteSource
 
     path = data_dir / DATABASE
     if not path.exists():
@@ -420,7 +355,7 @@ def open_reader(data_dir: Path, store: str = "") -> Reader:
             f"There is no crawl in {data_dir}: name its directory with --data-dir, "
             f"or start one with '{called('crawl')}'."
         )
-    return SqliteReader(path)
+    return Reader(SqliteSource(path))
 
 
 def note_moved(data_dir: Path, where: str) -> None:

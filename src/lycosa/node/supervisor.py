@@ -30,7 +30,7 @@ from lycosa.errors import (
 from lycosa.fetch import certificates as trust
 from lycosa.frontier.backoff import Away
 from lycosa.frontier.protocol import Frontier, check_server, is_server, open_frontier
-from lycosa.frontier.readers import ACTIVE_LIMIT
+from lycosa.frontier.summary import ACTIVE_LIMIT
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats, limiting
 from lycosa.node import datadir, rescue, start

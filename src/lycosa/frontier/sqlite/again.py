@@ -70,7 +70,7 @@ class SqliteAgain(SqliteAdder):
         self.db.executemany(SQL["domain_pages_less"], less)
         gone = taken_back(page[5] for page in done)
         self._account_again(gone, now, pages=responses.total(), queued=len(done))
-        self.db.execute(SQL["setting_put"], ("finished", "0"))
+        self._put({"finished": 0})
 
     def _account_again(
         self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0

@@ -306,11 +306,11 @@ UPDATE queue SET flags = flags + 16
 WHERE domain_id = ? AND ord = ? AND fp = ? AND flags < 48;
 
 -- setting_get: one setting of the crawl
-SELECT value FROM crawl WHERE key = ?;
+SELECT value FROM crawl WHERE key = :key;
 
 -- rules_changed: engines must read the exclusions again
 UPDATE crawl SET value = CAST(value AS INTEGER) + 1 WHERE key = 'rules_version';
 
 -- setting_put: one setting of the crawl
-INSERT INTO crawl (key, value) VALUES (?, ?)
+INSERT INTO crawl (key, value) VALUES (:key, :value)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;

@@ -361,9 +361,7 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
                 result = Committed(now, 0, False, 0)
                 count, domains = self._add(list(found.values()), now, result, rank=rank)
             self.db.execute(SQL["account_add"], {"now": now, "queued": count, "domains": domains})
-            self.db.executemany(
-                SQL["setting_put"], [(key, str(value)) for key, value in (seeds_done or {}).items()]
-            )
+            self._put(seeds_done or {})
         return count
 
     # -- the end ------------------------------------------------------------------------------

@@ -22,5 +22,5 @@ class SqliteLeftOut(SqliteAgain):
             self.db.execute(SQL["account_add"], {"now": now, "queued": count, "domains": domains})
             self.db.execute(SQL["left_out_delete"], (json_ids([row.id for row in rows]),))
             if count:
-                self.db.execute(SQL["setting_put"], ("finished", "0"))
+                self._put({"finished": 0})
         return count

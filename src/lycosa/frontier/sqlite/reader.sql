@@ -8,40 +8,42 @@ FROM crawlers ORDER BY id;
 
 -- domain_by_id: one domain
 SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
-FROM domains WHERE id = ?;
+FROM domains WHERE id = :id;
 
 -- domains_among: which of these domains are known
-SELECT name FROM domains WHERE id IN (SELECT value FROM json_each(?)) ORDER BY name;
+SELECT name FROM domains WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY name;
 
 -- some_domains: some of the domains that are known
-SELECT name FROM domains LIMIT ?;
+SELECT name FROM domains LIMIT :limit;
 
 -- held_count: how many domains are held
 SELECT count(*) FROM domains WHERE lease_owner > 0 AND lease_owner >= 0;
 
 -- ready_count: how many domains are ready, counted no further than a limit
 SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= ? LIMIT ?);
+    SELECT 1 FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now LIMIT :limit);
 
 -- longest_waits: the domains with something queued that are left alone for longest
 SELECT name, ready_at, delay_ms, failures FROM domains
-WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at > ? ORDER BY ready_at DESC LIMIT ?;
+WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at > :now ORDER BY ready_at DESC LIMIT :limit;
 
 -- active_count: how many domains have something left to fetch, counted no further than a limit
-SELECT count(*) FROM (SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT ?);
+SELECT count(*) FROM (SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT :limit);
 
 -- page_by_url: the page of a URL
-SELECT {page_columns} FROM pages WHERE domain_id = ? AND fp = ?;
+SELECT {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;
 
 -- queue_row: the queue row of a URL
-SELECT ord, url, depth, attempts, flags FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;
+SELECT q.ord, q.url, q.depth, q.attempts, q.flags
+FROM seen AS s JOIN queue AS q ON q.domain_id = s.domain_id AND q.ord = s.ord AND q.fp = s.fp
+WHERE s.domain_id = :id AND s.fp = :fp;
 
 -- queue_ahead: how many URLs of its domain come before it, counted no further than a limit
-SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? AND ord < ? LIMIT ?);
+SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = :id AND ord < :ord LIMIT :limit);
 
 -- origin_by_name: what is known of one origin
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
-    asked_ms FROM origins WHERE domain_id = ? AND origin = ?;
+    asked_ms FROM origins WHERE domain_id = :id AND origin = :origin;
 
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- (as JSON) of some
@@ -58,16 +60,16 @@ SELECT kind, id, length FROM segments;
 SELECT line FROM exclusions ORDER BY line;
 
 -- exclusion_delete: one less
-DELETE FROM exclusions WHERE line = ?;
+DELETE FROM exclusions WHERE line = :line;
 
 -- all_domains: every domain
 SELECT id, name FROM domains;
 
 -- queued_count: how many URLs of these domains are queued
-SELECT count(*) FROM queue WHERE domain_id IN (SELECT value FROM json_each(?));
+SELECT count(*) FROM queue WHERE domain_id IN (SELECT value FROM json_each(:ids));
 
 -- queued_of: the queued URLs of a domain
-SELECT url FROM queue WHERE domain_id = ?;
+SELECT url FROM queue WHERE domain_id = :id;
 
 -- queued_all: all queued URLs
 SELECT url FROM queue;
@@ -76,4 +78,4 @@ SELECT url FROM queue;
 SELECT id, domain_id, fp, url, depth, flags FROM left_out ORDER BY id;
 
 -- exclusion_insert: one more
-INSERT INTO exclusions (line) VALUES (?) ON CONFLICT DO NOTHING;
+INSERT INTO exclusions (line) VALUES (:line) ON CONFLICT DO NOTHING;

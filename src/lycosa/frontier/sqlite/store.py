@@ -206,15 +206,19 @@ class SqliteStore:
     @errors_mapped
     def setting(self, key: str) -> str | None:
         """One setting of the crawl."""
-        value: str | None = self._one("setting_get", (key,))
+        value: str | None = self._one("setting_get", {"key": key})
         return value
 
     def put_settings(self, settings: Mapping[str, Any]) -> None:
         """Store settings of the crawl."""
         with self._transaction():
-            self.db.executemany(
-                SQL["setting_put"], [(key, str(value)) for key, value in settings.items()]
-            )
+            self._put(settings)
+
+    def _put(self, settings: Mapping[str, Any]) -> None:
+        self.db.executemany(
+            SQL["setting_put"],
+            [{"key": key, "value": str(value)} for key, value in settings.items()],
+        )
 
     @errors_mapped
     def totals(self) -> tuple[int, bool]:
@@ -236,12 +240,12 @@ class SqliteStore:
     def put_exclusions(self, lines: Iterable[str]) -> None:
         """Never fetch these."""
         with self._transaction():
-            self.db.executemany(SQL["exclusion_insert"], [(line,) for line in lines])
+            self.db.executemany(SQL["exclusion_insert"], [{"line": line} for line in lines])
 
     @errors_mapped
     def active_domains(self, limit: int) -> int:
         """Domains with something left to fetch, counted no further than `limit`."""
-        value: int = self._one("active_count", (limit,))
+        value: int = self._one("active_count", {"limit": limit})
         return value
 
     @errors_mapped

@@ -1,4 +1,4 @@
-"""What the readers of all stores have in common: the counts of engines made one. Pure."""
+"""What a status tells: the counts of all engines made one, and the longest waits. Pure."""
 
 from __future__ import annotations
 

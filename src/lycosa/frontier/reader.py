@@ -1,0 +1,264 @@
+"""What a person asks of a crawl: its status, its pages, one URL; and the few things that a command
+may change beside a running crawl: exclusions, and the request to stop.
+
+Owns the questions, which are the same for every store. How a store is reached, and what differs in
+its SQL, is a `Source` (`sqlite.source`, `postgres.source`). Statements have the same names and the
+same named values in both dialects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Protocol
+
+from lycosa.errors import UserError
+from lycosa.frontier import queries
+from lycosa.frontier.columns import PAGES, page_row, parameter
+from lycosa.frontier.keys import SETTINGS_KEY
+from lycosa.frontier.states import waits_until
+from lycosa.frontier.summary import (
+    ACTIVE_LIMIT,
+    COUNT_LIMIT,
+    WAITS_SHOWN,
+    engine_values,
+    summed,
+    waits,
+    without_exclusions,
+)
+from lycosa.frontier.values import LeftOut, PagePlace, Place
+from lycosa.records import Origin, PageRow
+from lycosa.urls.canonical import canonical, domain_id, domain_of, fingerprint, split
+
+Row = Any  # a tuple
+Values = Mapping[str, Any]
+Run = Callable[[str, Values], list[Row]]  # a statement and its values
+AFTER_ALL = "\U0010ffff"  # sorts behind every character of a URL
+
+
+class Source(Protocol):
+    """A store as it is read. Its errors come out as ours."""
+
+    dialect: str  # the folder of its SQL
+
+    def now_ms(self) -> int:
+        """The store's time."""
+
+    def rows(self, statement: str, values: Values) -> list[dict[str, Any]]:
+        """All rows, by the names of their columns."""
+
+    def stream(self, statement: str, values: Values) -> Iterator[Row]:
+        """The rows of something large, some at a time."""
+
+    def writing(self) -> AbstractContextManager[Run]:
+        """One transaction that writes."""
+
+    def numbers(self, numbers: Sequence[int]) -> Any:
+        """A list of numbers as a statement's value."""
+
+    def place(self, owner: int) -> Place | None:
+        """Where an engine's output lies; None: in the directory of the crawl."""
+
+    def check(self, seconds: float) -> None:
+        """Raise Damaged if its file is; looks no longer than so many seconds."""
+
+    def close(self) -> None: ...
+
+
+class Reader:
+    """A crawl as a person sees it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._sql = queries.load(source.dialect)
+
+    def _rows(self, query: str, **values: Any) -> list[dict[str, Any]]:
+        return self._source.rows(self._sql[query], values)
+
+    def _row(self, query: str, **values: Any) -> dict[str, Any] | None:
+        return next(iter(self._rows(query, **values)), None)
+
+    def _value(self, query: str, **values: Any) -> Any:
+        row = self._row(query, **values)
+        return None if row is None else next(iter(row.values()))
+
+    def _stream(self, query: str, **values: Any) -> Iterator[Row]:
+        return self._source.stream(self._sql[query], values)
+
+    def check(self, seconds: float) -> None:
+        """Raise Damaged if the store's file is; looks no longer than so many seconds."""
+        self._source.check(seconds)
+
+    def place(self, owner: int) -> Place | None:
+        """Where an engine's output lies; None: in the directory of the crawl."""
+        return self._source.place(owner)
+
+    def close(self) -> None:
+        self._source.close()
+
+    # -- the whole crawl ----------------------------------------------------------------------
+
+    def settings(self) -> dict[str, Any]:
+        return {row["key"]: row["value"] for row in self._rows("settings")}
+
+    def status(self) -> dict[str, Any]:
+        """What `lycosa status` tells, of all engines together and of each."""
+        engines = [engine_values(row) for row in self._rows("crawlers")]
+        now = self._source.now_ms()
+        return {
+            **summed(engines, self.settings()),
+            "leased": self._value("held_count"),
+            "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
+            "active": self._value("active_count", limit=ACTIVE_LIMIT),
+            "waits": waits(self._rows("longest_waits", now=now, limit=WAITS_SHOWN), now),
+            "now_ms": now,
+        }
+
+    def committed_segments(self) -> dict[tuple[str, int], int]:
+        """How much of each segment is committed, by its kind and number."""
+        return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
+
+    # -- pages --------------------------------------------------------------------------------
+
+    def pages(
+        self,
+        domain: str = "",
+        status: int = 0,
+        outcome: str = "",
+        since_ms: int = 0,
+        url_prefix: str = "",
+        limit: int = 100,
+        newest: bool = True,
+    ) -> Iterator[PageRow]:
+        """Pages that fit all that is given, in the order in which they were recorded."""
+        filters = [
+            ("domain_id =", domain and domain_id(domain_of(domain))),
+            ("status =", status),
+            ("outcome =", outcome),
+            ("fetched_ms >=", since_ms),
+            ("url >=", url_prefix),
+            ("url <", url_prefix and url_prefix + AFTER_ALL),
+        ]
+        used = [(test, value) for test, value in filters if value]
+        values = {f"value{n}": value for n, (_, value) in enumerate(used)}
+        statement = self._pages_statement([test for test, _ in used], newest)
+        for row in self._source.stream(statement, {**values, "limit": limit}):
+            yield page_row(dict(zip(PAGES, row, strict=True)))
+
+    def _pages_statement(self, tests: list[str], newest: bool) -> str:
+        """A test is a column and an operator; what it is compared with is given as value0, …"""
+        given = partial(parameter, self._source.dialect)
+        marked = [f"{test} {given(f'value{n}')}" for n, test in enumerate(tests)]
+        where = f"WHERE {' AND '.join(marked)} " if marked else ""
+        order = f"ORDER BY id {'DESC' if newest else 'ASC'}"
+        return f"SELECT {', '.join(PAGES)} FROM pages {where}{order} LIMIT {given('limit')}"
+
+    def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[PagePlace]:
+        """Pages that say where their text or WARC records are, or that should, by `id`, some at a
+        time; all of them, or those with something in segments of these numbers."""
+        numbers = None if only is None else self._source.numbers(only)
+        rows = self._rows("pages_placed", after=after, limit=limit, only=numbers)
+        return [PagePlace(**row) for row in rows]
+
+    def find(self, url: str) -> dict[str, Any]:
+        """Everything known of a URL: its page, queue row, domain and origin."""
+        clean = canonical(url)
+        if clean is None:
+            raise UserError(f"'{url}' is not an http or https URL.")
+        parts = split(clean)
+        name = domain_of(parts.host)
+        ident, fp = domain_id(name), fingerprint(clean)
+        page = self._row("page_by_url", id=ident, fp=fp)
+        origin = self._row("origin_by_name", id=ident, origin=parts.origin)
+        return {
+            "url": clean,
+            "fp": fp,
+            "domain": name,
+            "origin_name": parts.origin,
+            "now_ms": self._source.now_ms(),
+            "page": None if page is None else page_row(page),
+            "domain_row": self._row("domain_by_id", id=ident),
+            "origin": None if origin is None else Origin(**origin),
+            "queue": self._queue_row(ident, fp),
+            "settings": self.settings(),
+        }
+
+    def _queue_row(self, ident: int, fp: int) -> dict[str, Any] | None:
+        row = self._row("queue_row", id=ident, fp=fp)
+        if row is None:
+            return None
+        order = row["ord"]
+        ahead = self._value("queue_ahead", id=ident, ord=order, limit=COUNT_LIMIT)
+        return {**row, "ahead": ahead, "waits_until_ms": waits_until(order)}
+
+    # -- domains and their queues -------------------------------------------------------------
+
+    def domains(self) -> Iterator[tuple[int, str]]:
+        """Every domain that the crawl knows: its id and its name."""
+        yield from self._stream("all_domains")
+
+    def domains_among(self, names: Iterable[str]) -> list[str]:
+        """Those of these domains that the crawl knows."""
+        ids = self._source.numbers(sorted({domain_id(name) for name in names}))
+        return [row["name"] for row in self._rows("domains_among", ids=ids)]
+
+    def some_domains(self, limit: int) -> list[str]:
+        """Any of the domains that the crawl knows."""
+        return [row["name"] for row in self._rows("some_domains", limit=limit)]
+
+    def queued_count(self, domain_ids: Sequence[int]) -> int:
+        """How many URLs of these domains are queued."""
+        count: int = self._value("queued_count", ids=self._source.numbers(domain_ids))
+        return count
+
+    def queued_urls(self, domain_id: int | None = None) -> Iterator[str]:
+        """The queued URLs of a domain, or all."""
+        if domain_id is None:
+            rows = self._stream("queued_all")
+        else:
+            rows = self._stream("queued_of", id=domain_id)
+        for row in rows:
+            yield row[0]
+
+    # -- what a command may change ------------------------------------------------------------
+
+    def exclusions(self) -> tuple[int, list[str]]:
+        """The version of the rules, and the lines."""
+        version = int(self.settings().get("rules_version", 0))
+        return version, [row["line"] for row in self._rows("exclusions")]
+
+    def add_exclusions(self, lines: list[str]) -> int:
+        """Add lines; engines hear of them within a second. Returns how many there are."""
+        with self._source.writing() as run:
+            for line in lines:
+                run(self._sql["exclusion_insert"], {"line": line})
+            run(self._sql["rules_changed"], {})
+        return len(self.exclusions()[1])
+
+    def remove_exclusions(self, lines: Collection[str]) -> int:
+        """Take lines away, also those of --exclude-file; returns how many are left."""
+        with self._source.writing() as run:
+            for line in lines:
+                run(self._sql["exclusion_delete"], {"line": line})
+            for (stored,) in run(self._sql["setting_get"], {"key": SETTINGS_KEY}):
+                kept = without_exclusions(stored, lines)
+                run(self._sql["setting_put"], {"key": SETTINGS_KEY, "value": kept})
+            run(self._sql["rules_changed"], {})
+        return len(self.exclusions()[1])
+
+    def left_out(self) -> Iterator[LeftOut]:
+        """What exclusions took out of the queue, as far as it is kept."""
+        for row in self._stream("left_out"):
+            yield LeftOut(*row)
+
+    def rules_changed(self) -> None:
+        """Engines hear of it within a second: they read the exclusions again, and forget which
+        origins they gave up."""
+        with self._source.writing() as run:
+            run(self._sql["rules_changed"], {})
+
+    def request_stop(self) -> None:
+        """Every node stops its engines when it reads this, within a second."""
+        with self._source.writing() as run:
+            run(self._sql["setting_put"], {"key": "stop", "value": "1"})
