@@ -28,7 +28,7 @@ VALUES = {
     "seen_first": (65, "[1]"),
     "domain_states": ("[1]",),
     "origins_of": ("[1]",),
-    "lease_head": {"now": 1},
+    "any_ready": {"now": 1},
     "lease_take": {"owner": 1, "ids": "[1]"},
     "release": (1,) * 8,
     "held_by": (1,),

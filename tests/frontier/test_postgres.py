@@ -14,7 +14,6 @@ from conftest import Clock
 from helpers import batch, link, page, release
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
-from lycosa.frontier import queries
 from lycosa.frontier.postgres.connection import connect, int8s, mapped, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.source import PostgresSource
@@ -338,12 +337,6 @@ def test_nodes_that_start_at_once_make_one_schema(postgres_url: str) -> None:
         )
     for store in stores:
         store.close()
-
-
-def test_both_dialects_answer_the_same_questions() -> None:
-    """The names of queries that mean the same are the same."""
-    ours, theirs = set(queries.load("postgres")), set(queries.load("sqlite"))
-    assert len(ours & theirs) > 35
 
 
 def test_the_reader_says_where_output_lies(postgres_url: str) -> None:

@@ -9,16 +9,6 @@ FROM crawlers ORDER BY id;
 -- place: where the output of an engine lies
 SELECT host, directory, node FROM crawlers WHERE id = %(owner)s;
 
--- domain_by_id: one domain
-SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
-FROM domains WHERE id = %(id)s;
-
--- domains_among: which of these domains are known
-SELECT name FROM domains WHERE id = ANY (%(ids)s) ORDER BY name;
-
--- some_domains: some of the domains that are known
-SELECT name FROM domains LIMIT %(limit)s;
-
 -- held_count: how many domains are held
 SELECT count(*) FROM domains WHERE lease_owner > 0;
 
@@ -30,12 +20,24 @@ SELECT count(*) FROM (
 SELECT name, ready_at, delay_ms, failures FROM domains
 WHERE lease_owner = 0 AND ready_at > %(now)s ORDER BY ready_at DESC LIMIT %(limit)s;
 
--- active_count: how many domains have something left to fetch, counted no further than a limit
-SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT %(limit)s) AS counted;
-
 -- page_by_url: the page of a URL
 SELECT {page_columns} FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
+
+-- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
+-- of some
+SELECT {place_columns} FROM pages
+WHERE id > %(after)s AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
+    AND (%(only)s::int8[] IS NULL OR text_segment = ANY (%(only)s) OR warc_segment = ANY (%(only)s))
+ORDER BY id LIMIT %(limit)s;
+
+-- domain_by_id: one domain
+SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
+FROM domains WHERE id = %(id)s;
+
+-- origin_by_name: what is known of one origin
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins
+WHERE domain_id = %(id)s AND origin = %(origin)s;
 
 -- queue_row: the queue row of a URL
 SELECT q.ord, q.url, q.depth, q.attempts, q.flags
@@ -46,29 +48,14 @@ WHERE s.domain_id = %(id)s AND s.fp = %(fp)s;
 SELECT count(*) FROM (
     SELECT 1 FROM queue WHERE domain_id = %(id)s AND ord < %(ord)s LIMIT %(limit)s) AS counted;
 
--- origin_by_name: what is known of one origin
-SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
-    asked_ms FROM origins
-WHERE domain_id = %(id)s AND origin = %(origin)s;
-
--- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
--- of some
-SELECT {place_columns} FROM pages
-WHERE id > %(after)s AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
-    AND (%(only)s::int8[] IS NULL OR text_segment = ANY (%(only)s) OR warc_segment = ANY (%(only)s))
-ORDER BY id LIMIT %(limit)s;
-
--- segments: the committed length of every segment
-SELECT kind, id, length FROM segments;
-
--- exclusions: the domains, suffixes and patterns that are never fetched
-SELECT line FROM exclusions ORDER BY line;
-
--- exclusion_delete: one less
-DELETE FROM exclusions WHERE line = %(line)s;
-
 -- all_domains: every domain
 SELECT id, name FROM domains;
+
+-- domains_among: which of these domains are known
+SELECT name FROM domains WHERE id = ANY (%(ids)s) ORDER BY name;
+
+-- some_domains: some of the domains that are known
+SELECT name FROM domains LIMIT %(limit)s;
 
 -- queued_count: how many URLs of these domains are queued
 SELECT count(*) FROM queue WHERE domain_id = ANY (%(ids)s);
@@ -79,12 +66,8 @@ SELECT url FROM queue WHERE domain_id = %(id)s;
 -- queued_all: all queued URLs
 SELECT url FROM queue;
 
+-- exclusion_delete: one less
+DELETE FROM exclusions WHERE line = %(line)s;
+
 -- left_out: what exclusions took out of the queue
 SELECT id, domain_id, fp, url, depth, flags FROM left_out ORDER BY id;
-
--- exclusion_insert: one more
-INSERT INTO exclusions (line) VALUES (%(line)s) ON CONFLICT DO NOTHING;
-
--- rules_changed: engines hear of new exclusions by this number
-INSERT INTO crawl (key, value) VALUES ('rules_version', '1')
-ON CONFLICT (key) DO UPDATE SET value = (crawl.value::int8 + 1)::text;

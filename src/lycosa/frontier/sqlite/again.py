@@ -33,9 +33,9 @@ class SqliteAgain(SqliteAdder):
     def lose(self, text: Sequence[Key], warc: Sequence[Key]) -> int:
         with self._transaction() as now:
             lost = sum(
-                self.db.execute(SQL["text_lost"], (TEXT_LOST, *key)).rowcount for key in set(text)
+                self.db.execute(SQL["texts_lost"], (TEXT_LOST, *key)).rowcount for key in set(text)
             )
-            self.db.executemany(SQL["warc_lost"], list(set(warc)))
+            self.db.executemany(SQL["warcs_lost"], list(set(warc)))
             if lost:
                 self._account_again({Outcome.OK: -lost, TEXT_LOST: lost}, now)
         return lost
@@ -58,7 +58,7 @@ class SqliteAgain(SqliteAdder):
             self.db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
             self.db.execute(SQL["seen_again"], (ident, fp, order))
         origins = sorted({(page[0], split(page[2]).origin) for page in done})
-        self.db.executemany(SQL["origin_again"], origins)
+        self.db.executemany(SQL["origins_again"], origins)
 
     def _count_again(self, done: list[Done], now: int) -> None:
         queued = Counter(page[0] for page in done)

@@ -103,7 +103,7 @@ class SqliteFrontier(SqliteLeftOut, SqliteErrands):
 
     @errors_mapped
     def lease(self, owner: int, limit: int) -> list[Lease]:
-        if limit <= 0 or self._one("lease_head", {"now": self.now_ms()}) is None:
+        if limit <= 0 or self._one("any_ready", {"now": self.now_ms()}) is None:
             return []  # looking costs no write
         with self._transaction(owner) as now:
             values = {"now": now, "limit": limit}

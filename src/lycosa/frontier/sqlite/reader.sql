@@ -6,16 +6,6 @@ SELECT id, host, pid, started_ms, renewed_ms, lease_until, dead, pages, queued, 
     outcomes, stats
 FROM crawlers ORDER BY id;
 
--- domain_by_id: one domain
-SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
-FROM domains WHERE id = :id;
-
--- domains_among: which of these domains are known
-SELECT name FROM domains WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY name;
-
--- some_domains: some of the domains that are known
-SELECT name FROM domains LIMIT :limit;
-
 -- held_count: how many domains are held
 SELECT count(*) FROM domains WHERE lease_owner > 0 AND lease_owner >= 0;
 
@@ -27,23 +17,8 @@ SELECT count(*) FROM (
 SELECT name, ready_at, delay_ms, failures FROM domains
 WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at > :now ORDER BY ready_at DESC LIMIT :limit;
 
--- active_count: how many domains have something left to fetch, counted no further than a limit
-SELECT count(*) FROM (SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT :limit);
-
 -- page_by_url: the page of a URL
 SELECT {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;
-
--- queue_row: the queue row of a URL
-SELECT q.ord, q.url, q.depth, q.attempts, q.flags
-FROM seen AS s JOIN queue AS q ON q.domain_id = s.domain_id AND q.ord = s.ord AND q.fp = s.fp
-WHERE s.domain_id = :id AND s.fp = :fp;
-
--- queue_ahead: how many URLs of its domain come before it, counted no further than a limit
-SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = :id AND ord < :ord LIMIT :limit);
-
--- origin_by_name: what is known of one origin
-SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
-    asked_ms FROM origins WHERE domain_id = :id AND origin = :origin;
 
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- (as JSON) of some
@@ -53,17 +28,30 @@ WHERE id > :after AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
         OR warc_segment IN (SELECT value FROM json_each(:only)))
 ORDER BY id LIMIT :limit;
 
--- segments: the committed length of every segment
-SELECT kind, id, length FROM segments;
+-- domain_by_id: one domain
+SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
+FROM domains WHERE id = :id;
 
--- exclusions: the domains, suffixes and patterns that are never fetched
-SELECT line FROM exclusions ORDER BY line;
+-- origin_by_name: what is known of one origin
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins WHERE domain_id = :id AND origin = :origin;
 
--- exclusion_delete: one less
-DELETE FROM exclusions WHERE line = :line;
+-- queue_row: the queue row of a URL
+SELECT q.ord, q.url, q.depth, q.attempts, q.flags
+FROM seen AS s JOIN queue AS q ON q.domain_id = s.domain_id AND q.ord = s.ord AND q.fp = s.fp
+WHERE s.domain_id = :id AND s.fp = :fp;
+
+-- queue_ahead: how many URLs of its domain come before it, counted no further than a limit
+SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = :id AND ord < :ord LIMIT :limit);
 
 -- all_domains: every domain
 SELECT id, name FROM domains;
+
+-- domains_among: which of these domains are known
+SELECT name FROM domains WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY name;
+
+-- some_domains: some of the domains that are known
+SELECT name FROM domains LIMIT :limit;
 
 -- queued_count: how many URLs of these domains are queued
 SELECT count(*) FROM queue WHERE domain_id IN (SELECT value FROM json_each(:ids));
@@ -74,8 +62,8 @@ SELECT url FROM queue WHERE domain_id = :id;
 -- queued_all: all queued URLs
 SELECT url FROM queue;
 
+-- exclusion_delete: one less
+DELETE FROM exclusions WHERE line = :line;
+
 -- left_out: what exclusions took out of the queue
 SELECT id, domain_id, fp, url, depth, flags FROM left_out ORDER BY id;
-
--- exclusion_insert: one more
-INSERT INTO exclusions (line) VALUES (:line) ON CONFLICT DO NOTHING;

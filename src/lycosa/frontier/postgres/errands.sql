@@ -1,0 +1,47 @@
+-- answers_to: what came of errands, as far as a budget of rules goes
+SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
+    SELECT a.*, sum(octet_length(a.rules)) OVER (ORDER BY a.domain_id, a.fp) AS total
+    FROM unnest(%(domains)s, %(fps)s) AS k (domain_id, fp)
+    JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp) AS found
+WHERE total <= %(budget)s;
+
+-- needless: which errands are queued or have a good answer
+SELECT k.domain_id, k.fp FROM unnest(%(domains)s, %(fps)s) AS k (domain_id, fp)
+WHERE EXISTS (SELECT 1 FROM seen AS s WHERE s.domain_id = k.domain_id AND s.fp = k.fp)
+    OR EXISTS (SELECT 1 FROM answers AS a WHERE a.domain_id = k.domain_id AND a.fp = k.fp
+        AND a.status > 0 AND a.fetched_ms >= %(since)s);
+
+-- last_errands: the delay of each domain, and the place of the last errand (8) in its waiting lane
+SELECT d.id, d.delay_ms, (
+    SELECT ord FROM queue AS q WHERE q.domain_id = d.id AND q.ord >= %(waiting)s AND q.flags & 8 > 0
+    ORDER BY q.ord DESC LIMIT 1)
+FROM domains AS d WHERE d.id = ANY (%(ids)s);
+
+-- answer_upsert: what came of errands
+INSERT INTO answers (domain_id, fp, url, fetched_ms, status, location, rules)
+SELECT * FROM unnest(%(domains)s, %(fps)s, %(urls)s, %(fetched)s, %(statuses)s, %(locations)s,
+    %(rules)s)
+ON CONFLICT (domain_id, fp) DO UPDATE SET url = excluded.url, fetched_ms = excluded.fetched_ms,
+    status = excluded.status, location = excluded.location, rules = excluded.rules;
+
+-- answers_forget: those that serve nobody any more; never waits for another who forgets them
+DELETE FROM answers WHERE (domain_id, fp) IN (
+    SELECT domain_id, fp FROM answers WHERE fetched_ms < %(before)s FOR UPDATE SKIP LOCKED);
+
+-- claim: addresses for errands, as far as nobody has them
+INSERT INTO slots (address, owner, until_ms)
+SELECT address, %(owner)s, %(until)s FROM unnest(%(addresses)s) AS u (address)
+ON CONFLICT (address) DO UPDATE SET owner = excluded.owner, until_ms = excluded.until_ms
+WHERE slots.until_ms <= %(now)s
+RETURNING address;
+
+-- slot_free: addresses are given back, from a moment on
+UPDATE slots AS s SET until_ms = u.until FROM unnest(%(addresses)s, %(until)s) AS u (address, until)
+WHERE s.address = u.address AND s.owner = %(owner)s;
+
+-- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
+UPDATE slots SET until_ms = least(until_ms, %(since)s + %(delay)s::int8) WHERE owner = %(owner)s;
+
+-- slots_forget: those that are free; never waits for another who claims one
+DELETE FROM slots WHERE address IN (
+    SELECT address FROM slots WHERE until_ms <= %(now)s FOR UPDATE SKIP LOCKED);

@@ -1,0 +1,36 @@
+-- any_ready: whether a domain is ready (the second condition is what the partial index asks for:
+-- SQLite does not conclude it from the first)
+SELECT 1 FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now LIMIT 1;
+
+-- lease_candidates: the domains that are ready, the longest waiting first, with the bytes of robots
+-- rules that come with them
+SELECT json_group_array(json_array(id, name, ready_at, delay_ms, failures, pages, queued, seeded,
+    (SELECT coalesce(sum(length(rules)), 0) FROM origins WHERE domain_id = ready.id)))
+FROM (
+    SELECT * FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now
+    ORDER BY ready_at LIMIT :limit) AS ready;
+
+-- lease_take: domains go to their new owner
+UPDATE domains SET lease_owner = :owner
+WHERE id IN (SELECT value FROM json_each(:ids)) AND +lease_owner = 0;
+
+-- origins_of: what is known of the origins of domains
+SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins WHERE domain_id IN (SELECT value FROM json_each(?));
+
+-- next_urls: the next URLs of each domain: those that waited and are due, then those found first
+SELECT json_group_array(json_array(each.value, json((
+    SELECT json_group_array(json_array(ord, fp, url, depth, attempts, flags)) FROM (
+        SELECT * FROM (
+            SELECT * FROM queue
+            WHERE domain_id = each.value AND ord >= :waiting AND ord <= :waiting + :now
+            ORDER BY ord LIMIT :limit)
+        UNION ALL
+        SELECT * FROM (
+            SELECT * FROM queue WHERE domain_id = each.value AND ord < :waiting
+            ORDER BY ord LIMIT :limit)
+        LIMIT :limit)))))
+FROM json_each(:ids) AS each;
+
+-- is_queued: whether a URL still has its queue row
+SELECT 1 FROM queue WHERE domain_id = ? AND ord = ? AND fp = ?;

@@ -1,0 +1,28 @@
+-- setting_get: one setting of the crawl
+SELECT value FROM crawl WHERE key = :key;
+
+-- setting_put: one setting of the crawl
+INSERT INTO crawl (key, value) VALUES (:key, :value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+
+-- exclusions: the domains, suffixes and patterns that are never fetched
+SELECT line FROM exclusions ORDER BY line;
+
+-- exclusion_insert: one more
+INSERT INTO exclusions (line) VALUES (:line) ON CONFLICT DO NOTHING;
+
+-- rules_changed: engines must read the exclusions again
+UPDATE crawl SET value = CAST(value AS INTEGER) + 1 WHERE key = 'rules_version';
+
+-- backlog: URLs queued and domains known, from what the engines have counted
+SELECT sum(queued), sum(domains) FROM crawlers;
+
+-- active_count: how many domains have something left to fetch, counted no further than a limit
+SELECT count(*) FROM (SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT :limit);
+
+-- segments: the committed length of every segment
+SELECT kind, id, length FROM segments;
+
+-- newest_time: the newest moment that the store knows of: the clock never runs behind it
+SELECT max(coalesce((SELECT max(renewed_ms) FROM crawlers), 0),
+           coalesce((SELECT CAST(value AS INTEGER) FROM crawl WHERE key = 'clock_ms'), 0));
