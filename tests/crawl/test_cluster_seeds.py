@@ -25,12 +25,16 @@ class Breaking(PostgresFrontier):
 
     broken = 0
 
-    def add(self, *args: object, **options: object) -> int:  # type: ignore[override]
-        count = super().add(*args, **options)  # type: ignore[arg-type]
+    def __init__(self, url: str) -> None:
+        super().__init__(url, RULES)
+        self._add, self.add = self.add, self._add_and_break  # type: ignore[assignment]
+
+    def _add_and_break(self, *args: object, **options: object) -> int:
+        count = self._add(*args, **options)  # type: ignore[arg-type]
         if Breaking.broken < 3:
             Breaking.broken += 1
             pid = self.db.info.backend_pid
-            with psycopg.connect(self._url, autocommit=True) as db:
+            with psycopg.connect(self.store.url, autocommit=True) as db:
                 db.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
         return count
 
@@ -54,7 +58,7 @@ def test_a_lost_connection_costs_no_seed(
 ) -> None:
     prepared(tmp_path, monkeypatch)
     PostgresFrontier(postgres_url, RULES, create=True).close()
-    loader = Loader(tmp_path, lambda: Breaking(postgres_url, RULES), "node")
+    loader = Loader(tmp_path, lambda: Breaking(postgres_url), "node")
     loader.start()
     assert loader.done.wait(30)
     loader.stop()
@@ -71,13 +75,19 @@ def test_a_new_start_waits_for_no_chunk_under_way(
     PostgresFrontier(postgres_url, RULES, create=True).close()
     hanging, let_go = threading.Event(), threading.Event()
 
-    class Hanging(PostgresFrontier):
-        def add(self, *args: object, **options: object) -> int:  # type: ignore[override]
+    def connect() -> PostgresFrontier:
+        store = PostgresFrontier(postgres_url, RULES)
+        add = store.add
+
+        def hang(*args: object, **options: object) -> int:
             hanging.set()
             assert let_go.wait(30)
-            return super().add(*args, **options)  # type: ignore[arg-type]
+            return add(*args, **options)  # type: ignore[arg-type]
 
-    loader = Loader(tmp_path, lambda: Hanging(postgres_url, RULES), "node")
+        store.add = hang  # type: ignore[assignment]
+        return store
+
+    loader = Loader(tmp_path, connect, "node")
     loader.start()
     assert hanging.wait(30)
     first = loader.done

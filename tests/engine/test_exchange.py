@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,12 +33,16 @@ class Watched(SqliteFrontier):
     text_at_commit = -1
     root = Path()
 
-    def commit(self, owner: int, batch: Batch) -> Committed:
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._commit, self.commit = self.commit, self._watched
+
+    def _watched(self, owner: int, batch: Batch) -> Committed:
         files = list((self.root / "text").glob("*"))
         self.text_at_commit = sum(file.stat().st_size for file in files)
         if self.fail_before:
             raise StoreError("gone before")
-        result = super().commit(owner, batch)
+        result = self._commit(owner, batch)
         if self.fail_after:
             raise StoreError("gone after")
         return result

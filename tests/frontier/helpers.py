@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from lycosa.frontier.protocol import Batch, Link, Release
 from lycosa.records import Lease, PageRow, QueuedUrl
 from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split
@@ -26,3 +29,8 @@ def release(lease: Lease, polite_ms: int) -> Release:
 
 def names(leases: list[Lease]) -> list[str]:
     return [lease.name for lease in leases]
+
+
+def part_of(verb: Callable[..., Any]) -> Any:
+    """The part of a frontier that has this verb."""
+    return verb.__self__  # type: ignore[attr-defined]

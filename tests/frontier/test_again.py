@@ -54,7 +54,7 @@ def told(bench: Bench) -> dict[str, Any]:
         path = Path(store.db.execute("PRAGMA database_list").fetchone()[2])
         reader: Reader = open_reader(path.parent)
     else:
-        reader = open_reader(Path(), store._url)
+        reader = open_reader(Path(), store.store.url)
     with closing(reader):
         return reader.status()
 

@@ -442,8 +442,8 @@ def test_a_suspected_page_must_be_queued(bench: Bench) -> None:
     seed(bench, "https://a.test/")
     (lease,) = bench.frontier.lease(engine(bench), 1)
     url = lease.urls[0]
-    assert bench.frontier.suspect(lease.domain_id, url.order, url.fp)
-    assert not bench.frontier.suspect(lease.domain_id, url.order, url.fp + 1)
+    assert bench.frontier.note_crash(lease.domain_id, url.order, url.fp)
+    assert not bench.frontier.note_crash(lease.domain_id, url.order, url.fp + 1)
 
 
 def test_links_of_the_page_that_fills_a_cap_go_with_the_others(bench: Bench) -> None:
@@ -463,7 +463,6 @@ def test_links_of_the_page_that_fills_a_cap_go_with_the_others(bench: Bench) -> 
 def test_domains_with_something_left_are_counted_to_a_limit(bench: Bench) -> None:
     seed(bench, *(f"https://d{n}.test/" for n in range(5)))
     bench.frontier.db.execute("UPDATE domains SET lease_owner = -1 WHERE name = 'd0.test'")
-    bench.frontier.settle()
     assert bench.frontier.active_domains(100) == 4
     assert bench.frontier.active_domains(3) == 3
 
@@ -508,7 +507,7 @@ def test_a_suspect_page_carries_its_kills(bench: Bench) -> None:
     (lease,) = bench.frontier.lease(owner, 1)
     url = lease.urls[0]
     for _ in range(2):
-        bench.frontier.suspect(lease.domain_id, url.order, url.fp)
+        bench.frontier.note_crash(lease.domain_id, url.order, url.fp)
     (again,) = bench.frontier.refill([lease.domain_id])[lease.domain_id]
     assert again.flags // Flag.KILL == 2
 

@@ -8,8 +8,7 @@ import pytest
 from conftest import Bench
 from helpers import batch, link, page, release
 
-from lycosa.frontier.sqlite.frontier import SQL
-from lycosa.frontier.sqlite.store import for_rows
+from lycosa.frontier.sqlite.store import SQL, for_rows
 
 # The plans of the other store are in a file of their own.
 pytestmark = pytest.mark.parametrize("bench", ["sqlite"], indirect=True)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from conftest import Clock
-from helpers import batch, link, page, release
+from helpers import batch, link, page, part_of, release
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier.postgres.connection import connect, int8s, mapped, texts
@@ -44,7 +44,7 @@ def meeting(postgres_url: str) -> Iterator[Meeting]:
 
 def cut(store: PostgresFrontier) -> None:
     """The server ends the connection, as a restart does."""
-    with psycopg.connect(store._url, autocommit=True) as db:
+    with psycopg.connect(store.store.url, autocommit=True) as db:
         db.execute("SELECT pg_terminate_backend(%s, 5000)", (store.db.info.backend_pid,))
 
 
@@ -82,15 +82,16 @@ def test_a_commit_cut_off_at_its_end_is_applied_once(
     """F5: the server has committed, and the engine does not know."""
     store = meeting.one
     owner = store.register("host", 1)
-    before = type(store)._apply_once
+    commits = part_of(store.commit)
+    before = commits._apply_once
 
-    def then_lose(self: PostgresFrontier, *args: Any) -> Any:
-        before(self, *args)
-        self.db.execute("COMMIT")
-        self.db.close()
+    def then_lose(*args: Any) -> Any:
+        before(*args)
+        store.db.execute("COMMIT")
+        store.db.close()
         raise psycopg.OperationalError("the connection is lost")
 
-    monkeypatch.setattr(type(store), "_apply_once", then_lose)
+    monkeypatch.setattr(commits, "_apply_once", then_lose)
     with pytest.raises(StoreGone):
         store.commit(owner, batch(1, links=[link("https://a.test/")]))
     monkeypatch.undo()
@@ -106,7 +107,8 @@ def test_leases_that_nobody_heard_of_are_handed_out_again(
     store.add([link(f"https://d{n}.test/") for n in range(3)], rank=0)
     owner = store.register("host", 1)
     (first,) = store.lease(owner, 1)
-    monkeypatch.setattr(store, "refill", lambda ids: (_ for _ in ()).throw(StoreGone("gone")))
+    leases = part_of(store.lease)
+    monkeypatch.setattr(leases, "refill", lambda ids: (_ for _ in ()).throw(StoreGone("gone")))
     with pytest.raises(StoreGone):
         store.lease(owner, 1)
     monkeypatch.undo()
@@ -135,8 +137,9 @@ def test_a_url_added_while_its_domain_is_found_idle_is_not_forgotten(meeting: Me
     (lease,) = one.lease(holder, 1)
     done = page(lease.domain_id, lease.urls[0])
     with two.db.transaction():
-        two._fence(finder)
-        two._apply_once(finder, batch(1, links=[link("https://a.test/new", 1)]), clock.ms)
+        two.store.fence(finder)
+        new = batch(1, links=[link("https://a.test/new", 1)])
+        part_of(two.commit)._apply_once(finder, new, clock.ms)
         one.commit(holder, batch(1, pages=[done], released=[release(lease, clock.ms)]))
     assert one.lease(holder, 1) == []
     clock.pass_seconds(31)
@@ -173,7 +176,7 @@ def test_a_link_that_was_seen_is_not_refused(postgres_url: str) -> None:
 def test_two_engines_find_the_same_domain_at_once(meeting: Meeting) -> None:
     one, two, clock = meeting.one, meeting.two, meeting.clock
     first, second = one.register("host", 1), two.register("host", 2)
-    two._rows("domain_states", ids=int8s([]))
+    two.store.rows("domain_states", ids=int8s([]))
     one.commit(first, batch(1, links=[link("https://a.test/1")]))
     two.commit(second, batch(1, links=[link("https://a.test/2"), link("https://a.test/1")]))
     assert one.backlog() == (2, 1)

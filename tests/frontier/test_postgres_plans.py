@@ -109,7 +109,7 @@ HOT: dict[str, dict[str, Any]] = {
         "queued": same(1),
     },
     "wake_again": {"ids": ids(10_000), "now": 1},
-    "bury_expired": {"now": 1, "known": int8s([])},
+    "declare_expired": {"now": 1, "known": int8s([])},
     "take_over": {"owner": 7, "since": 1, "delay": 70_000},
     "recount_pages": {"owner": 7},
     "wait_longer": {"ids": ids(), "until": same(1)},

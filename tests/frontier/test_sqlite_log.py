@@ -179,7 +179,7 @@ clock = lambda: time.monotonic_ns() // 1_000_000
 store = SqliteFrontier(Path(sys.argv[1]), StoreRules(), clock, turns=int(sys.argv[2]))
 print("ready", flush=True)
 while True:
-    with store._transaction():
+    with store.store.transaction():
         time.sleep(0.12)
 """
 

@@ -181,11 +181,11 @@ def test_what_a_kill_costs_is_said_once() -> None:
 
 
 def test_when_an_idle_domain_is_looked_at_again() -> None:
-    from lycosa.frontier.postgres.frontier import LOOK_AGAIN_MS
+    from lycosa.frontier.postgres.commit import RECHECK_MS
 
     decision = flat(PAGES["0006-postgresql.md"])
     said = re.findall(r"looks again (\S+ \S+) later", decision)
-    assert said == [f"{LOOK_AGAIN_MS // 1000} s"]
+    assert said == [f"{RECHECK_MS // 1000} s"]
 
 
 def test_what_it_costs_to_have_no_compiler() -> None:

@@ -61,7 +61,7 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
         frontier.db, store, node, str(root.resolve()), lambda key: renamed(node, key), _progress
     )
     counts = move.run(crawl, now, frontier.newest_ms())
-    frontier.settle()
+    frontier.checkpoint()
     frontier.close()
     note_moved(root, redact(store))
     path.rename(path.with_name(f"{DATABASE}.migrated"))

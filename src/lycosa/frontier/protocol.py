@@ -266,7 +266,7 @@ class Frontier(Protocol):
     def others(self, node: str) -> int:
         """How many engines of other nodes are at work, or nodes about to start theirs."""
 
-    def suspect(self, domain_id: int, order: int, fp: int) -> bool:
+    def note_crash(self, domain_id: int, order: int, fp: int) -> bool:
         """An engine died while it parsed this URL: twice, and it is poison (S3); returns whether
         the URL is queued."""
 
@@ -294,14 +294,8 @@ class Frontier(Protocol):
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
 
-    def check(self, seconds: float) -> None:
-        """Raise Damaged if its file is; looks no longer than so many seconds."""
-
     def load_in_bulk(self) -> None:
         """This connection is about to load much at once."""
-
-    def settle(self) -> None:
-        """Bring everything that is committed to where it stays."""
 
     def close(self) -> None: ...
 

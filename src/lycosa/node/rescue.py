@@ -114,7 +114,7 @@ def note_losses(frontier: Frontier, root: Path, pages: int) -> None:
 def suspect_page(frontier: Frontier, mark: Mark) -> bool:
     """Note the page that an engine was parsing when it died; returns whether there was one."""
     found = mark.read()
-    suspected = found is not None and frontier.suspect(*found)
+    suspected = found is not None and frontier.note_crash(*found)
     mark.clear()  # or the next engine would be thought to have died of it, too
     return suspected
 

@@ -294,7 +294,7 @@ def create(path: Path, crawl: CrawlSettings) -> None:
         }
     )
     frontier.put_exclusions(crawl.exclude)
-    frontier.settle()
+    frontier.checkpoint()
     frontier.close()
     draft.rename(path)
 

@@ -7,6 +7,7 @@ as arrays; a domain's row is written only if it must change (hot rows).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, chain
 from typing import Any
 
@@ -19,14 +20,41 @@ from lycosa.frontier.states import DomainState, found_order
 Groups = dict[int, dict[int, Link]]
 
 
-class PostgresAdder(PostgresStore):
-    """Adds URLs inside a transaction of its caller."""
+class Adder:
+    """Adds URLs, those of engines inside a transaction of the caller. See `SupervisorFrontier`.
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._held: dict[int, int] = {}  # owner by domain, as far as engines here know
+    `held`: the owner of each domain that engines of this process hold, as far as they know.
+    """
 
-    def _add(
+    def __init__(self, store: PostgresStore, held: Mapping[int, int]) -> None:
+        self._store = store
+        self._held = held
+
+    def add(
+        self,
+        links: Iterable[Link],
+        *,
+        seeds_done: Mapping[str, Any] | None = None,
+        rank: int | None = None,
+    ) -> int:
+        """Queue URLs that no engine found. With a rank they are seeds: first come, first visited,
+        before any domain that was found by a link."""
+        given = list(links)
+
+        def work(now: int) -> int:
+            result = Committed(now, 0, False, 0)
+            count, domains = self.add_links(given, now, result, rank=rank)
+            self.account(now, count, domains)
+            self._store.put(seeds_done or {})
+            return count
+
+        return self._store.transaction(work)
+
+    def account(self, now: int, queued: int, domains: int) -> None:
+        """Count what no engine added."""
+        self._store.execute("account_add", now=now, queued=queued, domains=domains)
+
+    def add_links(
         self,
         links: list[Link],
         now: int,
@@ -44,9 +72,9 @@ class PostgresAdder(PostgresStore):
         new = self._unseen(groups)
         # Of a domain that the caller holds all is known: the fence says that it still does.
         asked = [ident for ident in new if not own or self._held.get(ident) != own]
-        states = self._states(asked)
+        states = self.states(asked)
         for ident in asked:
-            if reason := self.rules.refuses(states.get(ident), own, seed):
+            if reason := self._store.rules.refuses(states.get(ident), own, seed):
                 self._refuse(new, ident, reason, now, result)
         fresh = self._queue(new, now)
         result.added.update(fresh)
@@ -56,9 +84,9 @@ class PostgresAdder(PostgresStore):
             places,
             now,
         )
-        self._wake(fresh, states, seed, now)
+        self.wake(fresh, states, seed, now)
         if seed:
-            self._execute("domain_seeded", ids=int8s(sorted(groups)))
+            self._store.execute("domain_seeded", ids=int8s(sorted(groups)))
         return sum(fresh.values()), created
 
     def _refuse(
@@ -66,7 +94,7 @@ class PostgresAdder(PostgresStore):
     ) -> None:
         """Count what a domain does not take, and leave what it takes all the same."""
         links = new.pop(ident)
-        kept = self.rules.kept(links, reason)
+        kept = self._store.rules.kept(links, reason)
         if len(kept) < len(links):
             result.drops[reason] = result.drops.get(reason, 0) + len(links) - len(kept)
         if kept:
@@ -82,7 +110,7 @@ class PostgresAdder(PostgresStore):
         """
         ends = list(accumulate(map(len, groups.values())))
         starts = (end - len(group) + 1 for end, group in zip(ends, groups.values(), strict=True))
-        rows = self._rows(
+        rows = self._store.rows(
             "known",
             domains=int8s(groups),
             starts=int8s(starts),
@@ -98,10 +126,10 @@ class PostgresAdder(PostgresStore):
                 found[ident] = [group[fp] for fp in group.keys() - fps]
         return found
 
-    def _states(self, ids: list[int]) -> dict[int, DomainState]:
+    def states(self, ids: list[int]) -> dict[int, DomainState]:
         if not ids:
             return {}
-        rows = self._rows("domain_states", ids=int8s(sorted(ids)))
+        rows = self._store.rows("domain_states", ids=int8s(sorted(ids)))
         return {row[0]: DomainState._make(row[1:]) for row in rows}
 
     def _queue(self, new: dict[int, list[Link]], now: int) -> dict[int, int]:
@@ -112,14 +140,17 @@ class PostgresAdder(PostgresStore):
         keys = sorted(links)
         domains, fps = zip(*keys, strict=True)
         orders = _orders([links[key] for key in keys], now)
-        ours = self._rows("seen_insert", domains=int8s(domains), fps=int8s(fps), orders=orders)
+        ours = self._store.rows(
+            "seen_insert", domains=int8s(domains), fps=int8s(fps), orders=orders
+        )
         if ours:
-            self._enter([links[key] for key in ours], now)
+            self.enter([links[key] for key in ours], now)
         return dict(Counter([domain for domain, _ in ours]))
 
-    def _enter(self, links: list[Link], now: int) -> None:
+    def enter(self, links: list[Link], now: int) -> None:
+        """URLs that are new enter the queue."""
         domains, fps, urls, depths, _, flags = zip(*links, strict=True)
-        self._execute(
+        self._store.execute(
             "queue_insert",
             domains=int8s(domains),
             fps=int8s(fps),
@@ -135,7 +166,7 @@ class PostgresAdder(PostgresStore):
         if not names:
             return 0
         ids = sorted(names)
-        rows = self._rows(
+        rows = self._store.rows(
             "domain_insert",
             ids=int8s(ids),
             names=texts(names[ident] for ident in ids),
@@ -146,13 +177,13 @@ class PostgresAdder(PostgresStore):
         )
         return sum(1 for (inserted,) in rows if inserted)
 
-    def _wake(
+    def wake(
         self, fresh: dict[int, int], states: dict[int, DomainState], seed: bool, now: int
     ) -> None:
         ids = sorted(ident for ident in fresh if ident in states and states[ident].wakes())
         if ids:
             queued = int8s(fresh[ident] for ident in ids)
-            self._execute("domain_wake", ids=int8s(ids), queued=queued, seeded=seed, now=now)
+            self._store.execute("domain_wake", ids=int8s(ids), queued=queued, seeded=seed, now=now)
 
 
 def _places(links: list[Link], rank: int | None) -> dict[int, int]:

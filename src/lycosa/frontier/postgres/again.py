@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lycosa.frontier.postgres.add import PostgresAdder
+from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
+from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.outcomes import Outcome
 from lycosa.urls.canonical import split
 
 
-class PostgresAgain(PostgresAdder):
-    """See `frontier.Frontier`."""
+class PagesAgain:
+    """See `SupervisorFrontier`."""
+
+    def __init__(self, store: PostgresStore, adder: Adder) -> None:
+        self._store = store
+        self._adder = adder
 
     def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
         chosen = sorted(set(keys))
@@ -29,30 +34,30 @@ class PostgresAgain(PostgresAdder):
                 self._count_again(done, now)
             return dict(Counter(page[5] for page in done))
 
-        return self._transaction(work)
+        return self._store.transaction(work)
 
     def lose(self, text: Sequence[Key], warc: Sequence[Key]) -> int:
         def work(now: int) -> int:
             lost = 0
             if text:
                 keys = _arrays(sorted(set(text)))
-                lost = self._execute("texts_lost", outcome=TEXT_LOST, **keys).rowcount
+                lost = self._store.execute("texts_lost", outcome=TEXT_LOST, **keys).rowcount
                 self._account_again({Outcome.OK: -lost, TEXT_LOST: lost}, now)
             if warc:
-                self._execute("warcs_lost", **_arrays(sorted(set(warc))))
+                self._store.execute("warcs_lost", **_arrays(sorted(set(warc))))
             return lost
 
-        return self._transaction(work)
+        return self._store.transaction(work)
 
     def shorten(self, kind: str, number: int, length: int) -> None:
         values = {"kind": kind, "id": number, "length": length}
-        self._transaction(lambda now: self._execute("segment_shorten", **values))
+        self._store.transaction(lambda now: self._store.execute("segment_shorten", **values))
 
     def _take_back(self, keys: list[Key], anyway: bool) -> list[Done]:
         """These pages are no longer done; returns those that were."""
         if not keys:
             return []
-        rows = self._rows("pages_again", **_arrays(keys), anyway=anyway)
+        rows = self._store.rows("pages_again", **_arrays(keys), anyway=anyway)
         return sorted((d, f, url, depth, status, out) for d, f, url, depth, status, out in rows)
 
     def _enter_again(self, done: list[Done], now: int) -> None:
@@ -60,34 +65,34 @@ class PostgresAgain(PostgresAdder):
             (ident, fp, url, depth, "", flags_again(url, depth, outcome))
             for ident, fp, url, depth, _, outcome in done
         ]
-        self._execute(
+        self._store.execute(
             "seen_again",
             domains=int8s(link[0] for link in links),
             fps=int8s(link[1] for link in links),
             orders=int8s(found_order(link[3], now) for link in links),
         )
-        self._enter(links, now)
+        self._adder.enter(links, now)
         ids, names = zip(*sorted({(page[0], split(page[2]).origin) for page in done}), strict=True)
-        self._execute("origins_again", ids=int8s(ids), names=texts(names))
+        self._store.execute("origins_again", ids=int8s(ids), names=texts(names))
 
     def _count_again(self, done: list[Done], now: int) -> None:
         queued = Counter(page[0] for page in done)
-        self._wake(queued, self._states(list(queued)), seed=False, now=now)
+        self._adder.wake(queued, self._adder.states(list(queued)), seed=False, now=now)
         responses = Counter(page[0] for page in done if page[4])
         if responses:
             ids = sorted(responses)
             pages = int8s(responses[ident] for ident in ids)
-            self._execute("domain_pages_less", ids=int8s(ids), pages=pages)
+            self._store.execute("domain_pages_less", ids=int8s(ids), pages=pages)
         gone = taken_back(page[5] for page in done)
         self._account_again(gone, now, pages=responses.total(), queued=len(done))
-        self._put({"finished": 0})
+        self._store.put({"finished": 0})
 
     def _account_again(
         self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0
     ) -> None:
-        self._execute("account_add", now=now, queued=0, domains=0)
-        outcomes = counted(self._one("outcomes_taken"), (), changes)
-        self._execute("account_again", pages=pages, queued=queued, outcomes=outcomes)
+        self._adder.account(now, 0, 0)
+        outcomes = counted(self._store.one("outcomes_taken"), (), changes)
+        self._store.execute("account_again", pages=pages, queued=queued, outcomes=outcomes)
 
 
 def _arrays(keys: Sequence[Key]) -> dict[str, Int8s]:

@@ -45,6 +45,18 @@ WITH gone AS (
 )
 SELECT count(*) FROM gone;
 
+-- purge_exclude: the same, and what an exclusion takes out may be wanted again; not errands (8):
+-- who waited for them hears that there is no answer, and asks anew if need be
+WITH gone AS (
+    DELETE FROM queue WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s RETURNING *
+), forgotten AS (
+    DELETE FROM seen AS s USING gone WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp
+), kept AS (
+    INSERT INTO left_out (domain_id, fp, url, depth, flags)
+    SELECT domain_id, fp, url, depth, flags FROM gone WHERE flags & 8 = 0 ORDER BY ord
+)
+SELECT count(*) FROM gone;
+
 -- seen_delete: URLs that are refused are not remembered
 DELETE FROM seen AS s USING unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
 WHERE s.domain_id = u.domain_id AND s.fp = u.fp;
@@ -116,5 +128,5 @@ SELECT (SELECT sum(pages)::int8 FROM crawlers),
     (SELECT value FROM crawl WHERE key = 'rules_version'),
     (SELECT count(*) FROM crawlers WHERE NOT dead),
     (SELECT split_part(value, ':', 1)::int8 FROM crawl
-    WHERE key = 'hungry' AND split_part(value, ':', 2)::int8 > (
+    WHERE key = 'wants_domains' AND split_part(value, ':', 2)::int8 > (
         SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8)));

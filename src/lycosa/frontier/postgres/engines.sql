@@ -16,7 +16,7 @@ RETURNING renewed_ms;
 -- expired: engines whose lease ended
 SELECT id FROM crawlers WHERE NOT dead AND lease_until < %(now)s ORDER BY id;
 
--- bury_expired: engines whose lease ended: from now on all their writes are refused
+-- declare_expired: engines whose lease ended: from now on all their writes are refused
 UPDATE crawlers SET dead = true
 WHERE NOT dead AND lease_until < %(now)s AND id <> ALL (%(known)s)
 RETURNING id, lease_until;
@@ -50,16 +50,6 @@ WHERE d.id = u.id AND d.lease_owner + 0 <= 0;
 -- held_by: a domain that an engine holds
 SELECT id FROM domains WHERE lease_owner = %(owner)s LIMIT 1;
 
--- any_live_domain: a domain that is ready (now or later) or held
-SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
-
--- any_queued: a URL is queued
-SELECT 1 FROM queue LIMIT 1;
-
--- sweep: a lost wake-up heals: every idle domain with something queued is ready again
-UPDATE domains SET lease_owner = 0, ready_at = polite_at
-WHERE lease_owner = -1 AND id IN (SELECT domain_id FROM queue);
-
--- suspect: an engine died while it parsed this URL
+-- note_crash: an engine died while it parsed this URL
 UPDATE queue SET flags = flags + 16
 WHERE domain_id = %(id)s AND ord = %(ord)s AND fp = %(fp)s AND flags < 48;

@@ -26,8 +26,8 @@ RETURNING d.id, d.name, d.ready_at, d.delay_ms, d.failures, d.pages, d.queued, d
 SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded FROM domains
 WHERE lease_owner = %(owner)s AND id <> ALL (%(known)s);
 
--- beg: of all engines that find no domain ready, the one that holds fewest says so for a while
-INSERT INTO crawl (key, value) VALUES ('hungry', %(held)s::int8 || ':' || %(until)s::int8)
+-- ask_for_domains: of all engines that find no domain ready, the one that holds fewest says so for a while
+INSERT INTO crawl (key, value) VALUES ('wants_domains', %(held)s::int8 || ':' || %(until)s::int8)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value
 WHERE split_part(crawl.value, ':', 1)::int8 >= %(held)s::int8
     OR split_part(crawl.value, ':', 2)::int8 < %(now)s::int8;

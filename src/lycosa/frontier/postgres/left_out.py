@@ -1,22 +1,28 @@
-"""URLs that exclusions took out of the queue, on PostgreSQL: queued again if a line is removed."""
+"""URLs that exclusions took out of the queue, on PostgreSQL: kept up to a bound, and queued
+again if a line is removed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lycosa.frontier.postgres.again import PostgresAgain
+from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import int8s, texts
+from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.protocol import Committed, LeftOut
 from lycosa.records import QueuedUrl
 
 
-class PostgresLeftOut(PostgresAgain):
-    """See `frontier.Frontier`."""
+class LeftOutUrls:
+    """See `SupervisorFrontier`."""
 
-    def _leave_out(self, urls: list[tuple[int, QueuedUrl]]) -> None:
-        """An exclusion took these out of the queue."""
+    def __init__(self, store: PostgresStore, adder: Adder) -> None:
+        self._store = store
+        self._adder = adder
+
+    def leave_out(self, urls: list[tuple[int, QueuedUrl]]) -> None:
+        """An exclusion took these, by domain, out of the queue."""
         if urls:
-            self._execute(
+            self._store.execute(
                 "left_out_insert",
                 domains=int8s(ident for ident, _ in urls),
                 fps=int8s(url.fp for _, url in urls),
@@ -25,16 +31,20 @@ class PostgresLeftOut(PostgresAgain):
                 flags=int8s(url.flags for _, url in urls),
             )
 
+    def trim(self) -> None:
+        """Keep no more than the newest."""
+        self._store.execute("left_out_trim", most=self._store.rules.left_out)
+
     def restore(self, rows: Sequence[LeftOut]) -> int:
         links = [row.link() for row in rows]
 
         def work(now: int) -> int:
             result = Committed(now, 0, False, 0)
-            count, domains = self._add(links, now, result)
-            self._execute("account_add", now=now, queued=count, domains=domains)
-            self._execute("left_out_delete", ids=int8s(row.id for row in rows))
+            count, domains = self._adder.add_links(links, now, result)
+            self._adder.account(now, count, domains)
+            self._store.execute("left_out_delete", ids=int8s(row.id for row in rows))
             if count:
-                self._put({"finished": 0})
+                self._store.put({"finished": 0})
             return count
 
-        return self._transaction(work)
+        return self._store.transaction(work)

@@ -16,9 +16,3 @@ SELECT pg_advisory_lock(%(key)s);
 
 -- open_unlock: the next one may
 SELECT pg_advisory_unlock(%(key)s);
-
--- any_loading: a node that loads seeds and was heard of within one lease time
-SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
-    AND value::int8 + %(lease)s > (
-        SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))
-LIMIT 1;

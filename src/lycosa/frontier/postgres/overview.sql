@@ -27,3 +27,19 @@ SELECT kind, id, length FROM segments;
 
 -- newest_time: the newest moment that the store knows of
 SELECT coalesce(max(renewed_ms), 0) FROM crawlers;
+
+-- any_live_domain: a domain that is ready (now or later) or held
+SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
+
+-- any_queued: a URL is queued
+SELECT 1 FROM queue LIMIT 1;
+
+-- sweep: a lost wake-up heals: every idle domain with something queued is ready again
+UPDATE domains SET lease_owner = 0, ready_at = polite_at
+WHERE lease_owner = -1 AND id IN (SELECT domain_id FROM queue);
+
+-- any_loading: a node that loads seeds and was heard of within one lease time
+SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
+    AND value::int8 + %(lease)s > (
+        SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))
+LIMIT 1;

@@ -57,7 +57,7 @@ class Timeline:
             for name, value in (("statement_timeout", str(MIGRATE_MS)), ("enable_seqscan", "on")):
                 db.execute("SELECT set_config(%s, %s, true)", (name, value))
             db.execute(SQL["leases_from"], {"from": end + self.rules.delay_ms})
-            db.execute(SQL["bury_all"])
+            db.execute(SQL["declare_all_dead"])
             db.execute(SQL["wait_all"], {"since": end, "delay": self.rules.delay_ms})
             db.execute(SQL["skip_numbers"], {"skip": SKIPPED_NUMBERS})
 

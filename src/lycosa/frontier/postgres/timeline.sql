@@ -16,7 +16,7 @@ UPDATE crawl SET value = %(server)s WHERE key = 'server' AND value = %(before)s 
 INSERT INTO crawl (key, value) VALUES ('leases_from', (%(from)s::int8)::text)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
--- bury_all: what any engine believes to hold is not what the store knows
+-- declare_all_dead: what any engine believes to hold is not what the store knows
 UPDATE crawlers SET dead = true WHERE NOT dead;
 
 -- wait_all: domains that were held, or that asked for more than the usual delay

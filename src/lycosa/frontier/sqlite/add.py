@@ -8,6 +8,7 @@ dozen, because a statement per link would take twice the time.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -35,10 +36,40 @@ def queue_rows(count: int) -> str:
     )
 
 
-class SqliteAdder(SqliteStore):
-    """Adds URLs inside a transaction of its caller."""
+class Adder:
+    """Adds URLs, those of engines inside a transaction of the caller. See `SupervisorFrontier`."""
 
-    def _add(
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.db
+
+    def add(
+        self,
+        links: Iterable[Link],
+        *,
+        seeds_done: Mapping[str, Any] | None = None,
+        rank: int | None = None,
+    ) -> int:
+        """Queue URLs that no engine found. With a rank they are seeds: first come, first visited,
+        before any domain that was found by a link."""
+        found = {link[:2]: link for link in links}
+        with self._store.transaction() as now:
+            all_new = rank is not None and self._add_unknown(found, now, rank)
+            if all_new:
+                count, domains = len(found), len({link[0] for link in found.values()})
+            else:
+                result = Committed(now, 0, False, 0)
+                count, domains = self.add_links(list(found.values()), now, result, rank=rank)
+            self.account(now, count, domains)
+            self._store.put(seeds_done or {})
+        return count
+
+    def account(self, now: int, queued: int, domains: int) -> None:
+        """Count what no engine added."""
+        values = {"now": now, "queued": queued, "domains": domains}
+        self._db.execute(SQL["account_add"], values)
+
+    def add_links(
         self,
         links: list[Link],
         now: int,
@@ -53,13 +84,13 @@ class SqliteAdder(SqliteStore):
             by_domain.setdefault(link[0], []).append(link)
         ready = {} if rank is None else {ident: rank + i for i, ident in enumerate(by_domain)}
         ids = sorted(by_domain)
-        states = self._states(ids)
+        states = self.states(ids)
         known = self._all_known([i for i in ids if len(by_domain[i]) > FEW], states)
         queued = created = 0
         for ident in ids:
             found = by_domain[ident]
             state = states.get(ident)
-            refused = self.rules.refuses(state, own, rank is not None)
+            refused = self._store.rules.refuses(state, own, rank is not None)
             if refused:
                 kept = self._refuse(found, refused, now, result)
                 if not kept:
@@ -67,7 +98,7 @@ class SqliteAdder(SqliteStore):
                 found = kept
             new = self._queue(found, state, known.get(ident), now)
             created += state is None and new > 0
-            self._wake(found[0], state, new, ready.get(ident, now), rank is not None)
+            self.wake(found[0], state, new, ready.get(ident, now), rank is not None)
             if new:
                 result.added[ident] = new
                 queued += new
@@ -75,15 +106,15 @@ class SqliteAdder(SqliteStore):
 
     def _refuse(self, links: list[Link], reason: str, now: int, result: Committed) -> list[Link]:
         """Count what a domain does not take; returns what it takes all the same."""
-        kept = self.rules.kept(links, reason)
+        kept = self._store.rules.kept(links, reason)
         if len(kept) < len(links):
             result.drops[reason] = result.drops.get(reason, 0) + len(links) - len(kept)
         if not kept:
             result.refused += refusals(links, now)
         return kept
 
-    def _states(self, ids: list[int]) -> dict[int, DomainState]:
-        rows = self._rows("domain_states", (json_ids(ids),))
+    def states(self, ids: list[int]) -> dict[int, DomainState]:
+        rows = self._store.rows("domain_states", (json_ids(ids),))
         return {row[0]: DomainState._make(row[1:]) for row in rows}
 
     def _all_known(self, ids: list[int], states: dict[int, DomainState]) -> dict[int, list[int]]:
@@ -91,7 +122,9 @@ class SqliteAdder(SqliteStore):
         # Perhaps many more by now: the row is not always up to date.
         small = [i for i in ids if i in states and states[i].queued + states[i].pages <= SMALL]
         known = (
-            each for ids in in_lists(small) for each in self._rows("seen_first", (SMALL + 1, ids))
+            each
+            for ids in in_lists(small)
+            for each in self._store.rows("seen_first", (SMALL + 1, ids))
         )
         return {ident: fps for ident, fps in known if len(fps) <= SMALL}
 
@@ -117,7 +150,7 @@ class SqliteAdder(SqliteStore):
     def _known(self, links: list[Link]) -> list[int]:
         """Which of these links, all of one domain, were seen."""
         fps = list({link[1]: None for link in links})
-        known: list[int] = self._rows("seen_among", (links[0][0], json_ids(fps)))
+        known: list[int] = self._store.rows("seen_among", (links[0][0], json_ids(fps)))
         return known
 
     def _insert(self, ident: int, depth: int, flags: int, values: list[Any], now: int) -> None:
@@ -125,32 +158,30 @@ class SqliteAdder(SqliteStore):
         for at in range(0, len(values), 2 * ROWS):
             part = values[at : at + 2 * ROWS]
             count = len(part) // 2
-            self.db.execute(seen_rows(count), [ident, order, *part[::2]])
-            self.db.execute(queue_rows(count), [ident, order, depth, flags, *part])
+            self._db.execute(seen_rows(count), [ident, order, *part[::2]])
+            self._db.execute(queue_rows(count), [ident, order, depth, flags, *part])
 
     def _queue_one(self, link: Link, now: int) -> int:
         ident, fp, url, depth, _, flags = link
         order = found_order(depth, now)
-        if not self.db.execute(SQL["seen_insert"], (ident, fp, order)).rowcount:
+        if not self._db.execute(SQL["seen_insert"], (ident, fp, order)).rowcount:
             return 0
-        self.db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
+        self._db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
         return 1
 
-    def _wake(
-        self, link: Link, state: DomainState | None, new: int, ready: int, seed: bool
-    ) -> None:
+    def wake(self, link: Link, state: DomainState | None, new: int, ready: int, seed: bool) -> None:
         """The domain's row after `new` URLs came: written only if it must change."""
         ident, name = link[0], link[4]
         if state is None:
             if new:
                 values = {"id": ident, "name": name, "ready": ready, "queued": new, "seeded": seed}
-                self.db.execute(SQL["domain_insert"], values)
+                self._db.execute(SQL["domain_insert"], values)
             return
         if new and state.wakes():
-            values = {"id": ident, "queued": new, "seeded": seed, "now": self.now_ms()}
-            self.db.execute(SQL["domain_wake"], values)
+            values = {"id": ident, "queued": new, "seeded": seed, "now": self._store.now_ms()}
+            self._db.execute(SQL["domain_wake"], values)
         elif seed and not state.seeded:
-            self.db.execute(SQL["domain_seeded"], (ident,))
+            self._db.execute(SQL["domain_seeded"], (ident,))
 
     def _add_unknown(self, found: dict[tuple[int, int], Link], now: int, rank: int) -> bool:
         """Queue seeds in bulk if none of them nor of their domains is known; else do nothing.
@@ -165,13 +196,13 @@ class SqliteAdder(SqliteStore):
             (ident, found_order(depth, now), fp, url, depth, 0, flags)
             for ident, fp, url, depth, _, flags in sorted(found.values())
         ]
-        self.db.execute("SAVEPOINT bulk")
-        domains = self.db.executemany(
+        self._db.execute("SAVEPOINT bulk")
+        domains = self._db.executemany(
             SQL["domain_insert_new"],
             [(i, first[i][0], rank + first[i][1], counts[i]) for i in sorted(first)],
         ).rowcount
-        seen = self.db.executemany(SQL["seen_insert"], [(r[0], r[2], r[1]) for r in rows]).rowcount
+        seen = self._db.executemany(SQL["seen_insert"], [(r[0], r[2], r[1]) for r in rows]).rowcount
         if all_new := domains == len(first) and seen == len(rows):
-            self.db.executemany(SQL["queue_insert"], rows)
-        self._end_savepoint("bulk", keep=all_new)
+            self._db.executemany(SQL["queue_insert"], rows)
+        self._store.end_savepoint("bulk", keep=all_new)
         return all_new

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lycosa.frontier import queries
-from lycosa.frontier.sqlite.add import SqliteAdder
+from lycosa.frontier.sqlite.add import Adder
+from lycosa.frontier.sqlite.store import SqliteStore
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.outcomes import Outcome
@@ -19,11 +20,16 @@ from lycosa.urls.canonical import split
 SQL = queries.load("sqlite")
 
 
-class SqliteAgain(SqliteAdder):
-    """See `frontier.Frontier`."""
+class PagesAgain:
+    """See `SupervisorFrontier`."""
+
+    def __init__(self, store: SqliteStore, adder: Adder) -> None:
+        self._store = store
+        self._db = store.db
+        self._adder = adder
 
     def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
-        with self._transaction() as now:
+        with self._store.transaction() as now:
             done = self._take_back(keys, text_lost)
             if done:
                 self._enter_again(done, now)
@@ -31,51 +37,51 @@ class SqliteAgain(SqliteAdder):
         return dict(Counter(page[5] for page in done))
 
     def lose(self, text: Sequence[Key], warc: Sequence[Key]) -> int:
-        with self._transaction() as now:
+        with self._store.transaction() as now:
             lost = sum(
-                self.db.execute(SQL["texts_lost"], (TEXT_LOST, *key)).rowcount for key in set(text)
+                self._db.execute(SQL["texts_lost"], (TEXT_LOST, *key)).rowcount for key in set(text)
             )
-            self.db.executemany(SQL["warcs_lost"], list(set(warc)))
+            self._db.executemany(SQL["warcs_lost"], list(set(warc)))
             if lost:
                 self._account_again({Outcome.OK: -lost, TEXT_LOST: lost}, now)
         return lost
 
     def shorten(self, kind: str, number: int, length: int) -> None:
-        with self._transaction():
-            self.db.execute(SQL["segment_shorten"], (length, kind, number, length))
+        with self._store.transaction():
+            self._db.execute(SQL["segment_shorten"], (length, kind, number, length))
 
     def _take_back(self, keys: Sequence[Key], anyway: bool) -> list[Done]:
         """These pages are no longer done; returns those that were."""
         done: list[Done] = []
         for ident, fp in sorted(set(keys)):
-            done += self.db.execute(SQL["page_again"], (ident, fp, anyway)).fetchall()
-        self.db.executemany(SQL["page_delete"], [page[:2] for page in done])
+            done += self._db.execute(SQL["page_again"], (ident, fp, anyway)).fetchall()
+        self._db.executemany(SQL["page_delete"], [page[:2] for page in done])
         return done
 
     def _enter_again(self, done: list[Done], now: int) -> None:
         for ident, fp, url, depth, _, outcome in done:
             order, flags = found_order(depth, now), flags_again(url, depth, outcome)
-            self.db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
-            self.db.execute(SQL["seen_again"], (ident, fp, order))
+            self._db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
+            self._db.execute(SQL["seen_again"], (ident, fp, order))
         origins = sorted({(page[0], split(page[2]).origin) for page in done})
-        self.db.executemany(SQL["origins_again"], origins)
+        self._db.executemany(SQL["origins_again"], origins)
 
     def _count_again(self, done: list[Done], now: int) -> None:
         queued = Counter(page[0] for page in done)
-        for ident, state in self._states(sorted(queued)).items():
+        for ident, state in self._adder.states(sorted(queued)).items():
             link = (ident, 0, NO_URL, 0, "", 0)  # only its domain counts
-            self._wake(link, state, queued[ident], now, seed=False)
+            self._adder.wake(link, state, queued[ident], now, seed=False)
         responses = Counter(page[0] for page in done if page[4])
         less = [(count, ident) for ident, count in responses.items()]
-        self.db.executemany(SQL["domain_pages_less"], less)
+        self._db.executemany(SQL["domain_pages_less"], less)
         gone = taken_back(page[5] for page in done)
         self._account_again(gone, now, pages=responses.total(), queued=len(done))
-        self._put({"finished": 0})
+        self._store.put({"finished": 0})
 
     def _account_again(
         self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0
     ) -> None:
-        self.db.execute(SQL["account_add"], {"now": now, "queued": 0, "domains": 0})
-        outcomes = counted(self._one("outcomes_taken"), (), changes)
+        self._adder.account(now, 0, 0)
+        outcomes = counted(self._store.one("outcomes_taken"), (), changes)
         values = {"pages": pages, "queued": queued, "outcomes": outcomes}
-        self.db.execute(SQL["account_again"], values)
+        self._db.execute(SQL["account_again"], values)

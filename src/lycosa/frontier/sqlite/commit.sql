@@ -21,6 +21,12 @@ DELETE FROM seen WHERE domain_id = :id AND fp IN (
     SELECT fp FROM queue
     WHERE domain_id = :id AND url >= :low AND url < :high AND (:all OR NOT flags & 8));
 
+-- purge_keep: what an exclusion takes out of a domain's queue may be wanted again; not errands (8):
+-- who waited for them hears that there is no answer, and asks anew if need be
+INSERT INTO left_out (domain_id, fp, url, depth, flags)
+SELECT domain_id, fp, url, depth, flags FROM queue
+WHERE domain_id = :id AND url >= :low AND url < :high AND NOT flags & 8 ORDER BY ord;
+
 -- purge_delete: they leave the queue
 DELETE FROM queue WHERE domain_id = :id AND url >= :low AND url < :high AND (:all OR NOT flags & 8);
 

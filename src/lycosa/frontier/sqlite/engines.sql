@@ -36,16 +36,6 @@ WHERE id = :id AND lease_owner <= 0;
 -- held_by: the domains that an engine holds
 SELECT id FROM domains WHERE lease_owner = ? AND lease_owner >= 0;
 
--- any_live_domain: a domain that is ready (now or later) or held
-SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
-
--- any_queued: a URL is queued
-SELECT domain_id FROM queue LIMIT 1;
-
--- sweep: a lost wake-up heals: every idle domain with something queued is ready again
-UPDATE domains SET lease_owner = 0, ready_at = polite_at
-WHERE lease_owner = -1 AND id IN (SELECT DISTINCT domain_id FROM queue);
-
--- suspect: an engine died while it parsed this URL
+-- note_crash: an engine died while it parsed this URL
 UPDATE queue SET flags = flags + 16
 WHERE domain_id = ? AND ord = ? AND fp = ? AND flags < 48;

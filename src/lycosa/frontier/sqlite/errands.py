@@ -12,57 +12,63 @@ import orjson
 from lycosa.frontier import queries
 from lycosa.frontier.answers import asked_for, hand_out, spaced
 from lycosa.frontier.protocol import ANSWER_MS, Deferral, Link
-from lycosa.frontier.sqlite.add import SqliteAdder
-from lycosa.frontier.sqlite.store import json_ids
+from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.states import WAITING
 from lycosa.records import Lease, SharedRobots
 
 SQL = queries.load("sqlite")
 
 
-class SqliteErrands(SqliteAdder):
-    """What a frontier does for errands, most of it inside a transaction of its caller."""
+class Errands:
+    """What a frontier does for errands, most of it inside a transaction of the caller."""
 
-    def _tell_answers(self, leases: list[Lease]) -> None:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.db
+
+    def tell_answers(self, leases: list[Lease]) -> None:
         """What was answered to those origins whose robots.txt is elsewhere."""
         keys = asked_for(leases)
         if keys:
-            values = {"keys": orjson.dumps(list(keys)).decode(), "budget": self.rules.robots_bytes}
-            found = self.db.execute(SQL["answers_to"], values)
+            values = {
+                "keys": orjson.dumps(list(keys)).decode(),
+                "budget": self._store.rules.robots_bytes,
+            }
+            found = self._db.execute(SQL["answers_to"], values)
             hand_out((SharedRobots(*row) for row in found), keys)
 
     def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
-        with self._transaction(owner) as now:
+        with self._store.transaction(owner) as now:
             until = now + hold_ms
-            self.db.execute(SQL["slots_forget"], (now,))
+            self._db.execute(SQL["slots_forget"], (now,))
             values = {"owner": owner, "until": until, "now": now}
             return {
                 address: until
                 for address in addresses
-                if self.db.execute(SQL["claim"], {**values, "address": address}).rowcount
+                if self._db.execute(SQL["claim"], {**values, "address": address}).rowcount
             }
 
-    def _needed(self, errands: list[Link], now: int) -> list[Link]:
+    def needed(self, errands: list[Link], now: int) -> list[Link]:
         """Those that nobody has queued yet, or made since somebody asked for them."""
         if not errands:
             return []
         found = {link[:2]: link for link in errands}
         values = {"keys": orjson.dumps(list(found)).decode(), "since": now - ANSWER_MS}
-        needless = set(self.db.execute(SQL["needless"], values))
+        needless = set(self._db.execute(SQL["needless"], values))
         return [link for key, link in found.items() if key not in needless]
 
-    def _spaced(self, errands: list[Link], now: int) -> list[Deferral]:
+    def spaced(self, errands: list[Link], now: int) -> list[Deferral]:
         if not errands:
             return []
         ids = json_ids([link[0] for link in errands])
-        rows = self.db.execute(SQL["last_errands"], {"ids": ids, "waiting": WAITING})
-        return spaced(errands, rows, now, self.rules.delay_ms)
+        rows = self._db.execute(SQL["last_errands"], {"ids": ids, "waiting": WAITING})
+        return spaced(errands, rows, now, self._store.rules.delay_ms)
 
-    def _answer(self, answers: list[SharedRobots], now: int) -> None:
+    def answer(self, answers: list[SharedRobots], now: int) -> None:
         """Keep what came of errands for those who asked."""
         if answers:
-            self.db.execute(SQL["answers_forget"], (now - ANSWER_MS,))
-            self.db.executemany(SQL["answer_upsert"], [astuple(each) for each in answers])
+            self._db.execute(SQL["answers_forget"], (now - ANSWER_MS,))
+            self._db.executemany(SQL["answer_upsert"], [astuple(each) for each in answers])
 
-    def _free_slots(self, owner: int, slots: list[tuple[str, int]]) -> None:
-        self.db.executemany(SQL["slot_free"], [(at, address, owner) for address, at in slots])
+    def free_slots(self, owner: int, slots: list[tuple[str, int]]) -> None:
+        self._db.executemany(SQL["slot_free"], [(at, address, owner) for address, at in slots])

@@ -26,3 +26,13 @@ SELECT kind, id, length FROM segments;
 -- newest_time: the newest moment that the store knows of: the clock never runs behind it
 SELECT max(coalesce((SELECT max(renewed_ms) FROM crawlers), 0),
            coalesce((SELECT CAST(value AS INTEGER) FROM crawl WHERE key = 'clock_ms'), 0));
+
+-- any_live_domain: a domain that is ready (now or later) or held
+SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
+
+-- any_queued: a URL is queued
+SELECT domain_id FROM queue LIMIT 1;
+
+-- sweep: a lost wake-up heals: every idle domain with something queued is ready again
+UPDATE domains SET lease_owner = 0, ready_at = polite_at
+WHERE lease_owner = -1 AND id IN (SELECT DISTINCT domain_id FROM queue);

@@ -1,6 +1,8 @@
-"""A crawl's SQLite file as a store: transactions, the fence, settings, counts.
+"""A crawl's SQLite file as a store: one connection, its transactions, the fence, and statements for
+many rows at once.
 
-The base of `SqliteFrontier`; knows nothing of leases, queues or pages.
+The parts of a frontier (`add`, `leases`, `commit`, …) share one. It knows nothing of leases, queues
+or pages.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import fcntl
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,7 +19,6 @@ from typing import Any
 
 import orjson
 
-from lycosa.archive.segments import SegmentKind
 from lycosa.errors import Fenced
 from lycosa.frontier import queries
 from lycosa.frontier.protocol import StoreRules
@@ -69,9 +70,6 @@ class SqliteStore:
     """One connection. `now_ms` is the store's clock. `turns` is a descriptor of something that all
     engines of a node can lock: they take turns at writing."""
 
-    server_clock = False
-    server = ""
-
     def __init__(
         self,
         path: Path,
@@ -83,7 +81,7 @@ class SqliteStore:
     ) -> None:
         self.rules = rules
         self.now_ms = now_ms
-        self._contact = Contact(rules.lease_ms)
+        self.contact = Contact(rules.lease_ms)
         self._turns = turns
         self._log = Path(f"{path.resolve()}-wal")
         self._log_again = 0  # when to look at its length again
@@ -96,7 +94,7 @@ class SqliteStore:
     # -- transactions -------------------------------------------------------------------------
 
     @contextmanager
-    def _transaction(
+    def transaction(
         self, owner: int | None = None, after: Callable[[], None] | None = None
     ) -> Iterator[int]:
         """A write transaction; with an owner, its first statement is the fence. `after` is called
@@ -129,7 +127,7 @@ class SqliteStore:
             else:
                 self.db.execute("BEGIN IMMEDIATE")
             now = self.now_ms()
-            self._contact.made(now)
+            self.contact.made(now)
             if owner is not None:
                 self._fence(owner, now)
             yield now
@@ -141,7 +139,7 @@ class SqliteStore:
             self._rollback()
             raise
 
-    def _shorten_log(self) -> None:
+    def shorten_log(self) -> None:
         """Begin the log anew if it is long. SQLite does that by itself in a moment in which nobody
         reads or writes: several busy engines leave it none, and the log would grow and grow."""
         try:
@@ -162,7 +160,7 @@ class SqliteStore:
         except sqlite3.Error:
             pass  # what made us roll back is the error to tell of
 
-    def _end_savepoint(self, name: str, keep: bool) -> None:
+    def end_savepoint(self, name: str, keep: bool) -> None:
         """Keep or undo what was done since. A savepoint left open would make every later
         statement note the pages it changes: a hundred times the cost."""
         if not keep:
@@ -175,17 +173,17 @@ class SqliteStore:
         if done.rowcount == 0:
             raise Fenced(f"Engine {owner} was declared dead.")
 
-    def _one(self, query: str, values: Any = ()) -> Any:
+    def one(self, query: str, values: Any = ()) -> Any:
         row = self.db.execute(SQL[query], values).fetchone()
         return None if row is None else row[0]
 
-    def _rows(self, query: str, values: Any = ()) -> Any:
+    def rows(self, query: str, values: Any = ()) -> Any:
         """All rows of a query that puts them into one, as JSON. Each row by itself, and each
         statement, is a chance to lose the interpreter's lock to a busy engine: see decision 0009.
         """
-        return orjson.loads(self._one(query, values))
+        return orjson.loads(self.one(query, values))
 
-    def _write_rows(self, query: str, rows: Sequence[Sequence[Any]], most: int = ROWS) -> int:
+    def write_rows(self, query: str, rows: Sequence[Sequence[Any]], most: int = ROWS) -> int:
         """The statement for all rows, `most` at a time; returns how many it changed."""
         changed = at = 0
         while at < len(rows):
@@ -197,62 +195,14 @@ class SqliteStore:
             at += most
         return changed
 
-    @errors_mapped
-    def exclusions(self) -> list[str]:
-        return [row[0] for row in self.db.execute(SQL["exclusions"])]
-
-    # -- settings -----------------------------------------------------------------------------
-
-    @errors_mapped
-    def setting(self, key: str) -> str | None:
-        """One setting of the crawl."""
-        value: str | None = self._one("setting_get", {"key": key})
-        return value
-
-    def put_settings(self, settings: Mapping[str, Any]) -> None:
-        """Store settings of the crawl."""
-        with self._transaction():
-            self._put(settings)
-
-    def _put(self, settings: Mapping[str, Any]) -> None:
+    def put(self, settings: Mapping[str, Any]) -> None:
+        """Store settings of the crawl, inside a transaction of the caller."""
         self.db.executemany(
             SQL["setting_put"],
             [{"key": key, "value": str(value)} for key, value in settings.items()],
         )
 
-    @errors_mapped
-    def totals(self) -> tuple[int, bool]:
-        """Pages of the whole crawl, and whether somebody asked it to stop."""
-        total, stop, _ = self.db.execute(SQL["control"]).fetchone()
-        return total or 0, stop == "1"
-
-    @errors_mapped
-    def backlog(self) -> tuple[int, int]:
-        """URLs queued, and domains known."""
-        queued, domains = self.db.execute(SQL["backlog"]).fetchone()
-        return queued or 0, domains or 0
-
-    @errors_mapped
-    def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
-        """How much of each segment is committed."""
-        return {(kind, number): size for kind, number, size in self.db.execute(SQL["segments"])}
-
-    def put_exclusions(self, lines: Iterable[str]) -> None:
-        """Never fetch these."""
-        with self._transaction():
-            self.db.executemany(SQL["exclusion_insert"], [{"line": line} for line in lines])
-
-    @errors_mapped
-    def active_domains(self, limit: int) -> int:
-        """Domains with something left to fetch, counted no further than `limit`."""
-        value: int = self._one("active_count", {"limit": limit})
-        return value
-
-    @errors_mapped
-    def newest_ms(self) -> int:
-        """The newest moment the store knows of."""
-        value: int = self._one("newest_time")
-        return value
+    # -- the file -----------------------------------------------------------------------------
 
     def check(self, seconds: float) -> None:
         """Raise Damaged if the file is; looks no longer than so many seconds."""
@@ -264,8 +214,8 @@ class SqliteStore:
         self.db.execute("PRAGMA wal_autocheckpoint = 16000")
 
     @errors_mapped
-    def settle(self) -> None:
-        """Bring everything into the one file; raises DiskFull if it does not fit."""
+    def checkpoint(self) -> None:
+        """Bring everything from the log into the one file; raises DiskFull if it does not fit."""
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def close(self) -> None:

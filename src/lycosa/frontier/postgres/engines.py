@@ -1,0 +1,87 @@
+"""Engines on PostgreSQL: they register and retire; the domains of dead ones are taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from lycosa.frontier.postgres.connection import int8s
+from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.urls.canonical import domain_id as id_of
+
+
+class Engines:
+    """See `EngineFrontier` and `SupervisorFrontier`."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+
+    def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
+        def work(now: int) -> int:
+            lease = self._store.rules.lease_ms
+            owner: int = self._store.one(
+                "register", host=host, pid=pid, node=node, directory=directory, now=now, lease=lease
+            )
+            return owner
+
+        return self._store.transaction(work)
+
+    def retire(self, owner: int) -> None:
+        def work(now: int) -> None:
+            if self._store.one("held_by", owner=owner) is None:
+                self._store.execute("declare_dead", owner=owner)
+
+        self._store.transaction(work)
+
+    def expired(self) -> list[int]:
+        now = self._store.now_ms()
+        if not self._store.contact.long_enough(now):
+            return []  # this process was itself out of touch with the store
+        return [row[0] for row in self._store.run(lambda: self._store.rows("expired", now=now))]
+
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
+        if not known_dead and not delays and not self.expired():
+            return 0
+        may_declare = self._store.contact.long_enough(self._store.now_ms())
+        return self._store.transaction(
+            lambda now: self._rescue(known_dead, delays or {}, may_declare, now)
+        )
+
+    def _rescue(
+        self, known: Collection[int], delays: Mapping[str, int], may_declare: bool, now: int
+    ) -> int:
+        ends = dict.fromkeys(sorted(known), now)
+        if may_declare:
+            ends.update(self._store.rows("declare_expired", now=now, known=int8s(known)))
+        rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
+        if delays:
+            ids, until = zip(*sorted((id_of(n), now + ms) for n, ms in delays.items()), strict=True)
+            self._store.execute("wait_longer", ids=int8s(ids), until=int8s(until))
+        return rescued
+
+    def _take_over(self, owner: int, since: int) -> int:
+        self._store.execute("declare_dead", owner=owner)
+        if self._store.rules.max_pages_per_domain:
+            self._store.execute("recount_pages", owner=owner)
+        values = {"owner": owner, "since": since, "delay": self._store.rules.delay_ms}
+        self._store.execute("slots_of_dead", **values)
+        return self._store.execute("take_over", **values).rowcount
+
+    def living(self, node: str = "") -> list[int]:
+        return [
+            row[0]
+            for row in self._store.run(lambda: self._store.rows("living", node=node))
+            if row[0]
+        ]
+
+    def everyone(self, node: str = "") -> list[int]:
+        return [row[0] for row in self._store.run(lambda: self._store.rows("everyone", node=node))]
+
+    def note_crash(self, domain_id: int, order: int, fp: int) -> bool:
+        values = {"id": domain_id, "ord": order, "fp": fp}
+
+        def work(now: int) -> bool:
+            return self._store.execute("note_crash", **values).rowcount > 0
+
+        return self._store.transaction(work)

@@ -1,0 +1,123 @@
+"""Leases on PostgreSQL: domains go to an engine, with their next URLs and what is known of them.
+
+Owns which domains this process holds: a lease whose commit was cut off may be held all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lycosa.frontier.postgres.connection import int8s
+from lycosa.frontier.postgres.errands import Errands
+from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.states import WAITING
+from lycosa.records import Lease, Origin, QueuedUrl
+
+ASK_MS = 6000  # for which others give domains back to one that holds few
+
+
+class Leases:
+    """See `EngineFrontier`."""
+
+    def __init__(self, store: PostgresStore, errands: Errands) -> None:
+        self._store = store
+        self._errands = errands
+        self.held: dict[int, int] = {}  # owner by domain, as far as engines here know
+        self.engines = 1  # of all nodes, by the last commit
+        self._asked = 0  # when others were last asked for domains
+        self._unsure = False  # a lease whose commit was cut off may be ours
+
+    def lease(self, owner: int, limit: int) -> list[Lease]:
+        if limit <= 0 or (
+            self._store.timeline.leases_from and self._store.timeline.waits(self._store.now_ms())
+        ):
+            return []
+        found = self._lost_leases(owner) if self._unsure else []
+        now = self._store.test_now()
+        if not found and self._store.run(lambda: self._store.one("any_ready", now=now)) is None:
+            self._ask_for_domains()
+            return []  # looking costs no write
+        if not found:
+            found = self._take(owner, limit)
+        self.held.update((row[0], owner) for row in found)
+        leases = sorted((_lease(row) for row in found), key=lambda each: each.ready_ms)
+        self._complete(leases)
+        return leases
+
+    def _ask_for_domains(self) -> None:
+        """Nothing is ready, and other engines may hold more than this one: ask them for some."""
+        if self.engines < 2:
+            return
+        now = self._store.now_ms()
+        if now >= self._asked + ASK_MS // 3:
+            self._asked = now
+            values = {"held": len(self.held), "until": now + ASK_MS, "now": now}
+            self._store.run(lambda: self._store.execute("ask_for_domains", **values))
+
+    def _take(self, owner: int, limit: int) -> list[tuple[Any, ...]]:
+        budget = self._store.rules.robots_bytes
+        self._unsure = True  # until we have heard that it worked
+        found = self._store.transaction(
+            lambda now: self._store.rows("lease", owner=owner, now=now, limit=limit, budget=budget),
+            owner,
+        )
+        self._unsure = False
+        return found
+
+    def _lost_leases(self, owner: int) -> list[tuple[Any, ...]]:
+        """Domains that are ours by a transaction whose end we did not hear of."""
+        known = int8s(self.held)
+        found = self._store.transaction(
+            lambda now: self._store.rows("held_unknown", owner=owner, known=known), owner
+        )
+        self._unsure = False
+        return found
+
+    def _complete(self, leases: list[Lease]) -> None:
+        """Read URLs and origins after the transaction, so that it is short."""
+        by_id = {lease.domain_id: lease for lease in leases}
+        try:
+            for ident, urls in self.refill(list(by_id)).items():
+                by_id[ident].urls = urls
+            ids = int8s(by_id)
+            for row in self._store.run(lambda: self._store.rows("origins_of", ids=ids)):
+                by_id[row[0]].origins.append(Origin(*row[1:]))
+            self._errands.tell_answers(leases)
+        except BaseException:
+            self.forget(by_id)
+            self._unsure = True
+            raise
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """These are held no longer."""
+        for ident in ids:
+            self.held.pop(ident, None)
+
+    def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
+        runs: dict[int, list[QueuedUrl]] = {ident: [] for ident in domain_ids}
+        budgets = dict.fromkeys(domain_ids, self._store.rules.run_bytes)
+        due = WAITING + self._store.now_ms() if domain_ids else 0
+        values = {"ids": int8s(domain_ids), "waiting": WAITING, "limit": self._store.rules.run_urls}
+        for ident, order, fp, url, depth, attempts, flags in self._store.run(
+            lambda: self._store.rows("next_urls", due=due, **values)
+        ):
+            budgets[ident] -= len(url)
+            if budgets[ident] >= 0 or not runs[ident]:
+                runs[ident].append(QueuedUrl(fp, url, depth, order, attempts, flags))
+        return runs
+
+    def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
+        if not targets:
+            return set()
+        domains, fps = zip(*sorted(targets), strict=True)
+        values = {"domains": int8s(domains), "fps": int8s(fps)}
+        return {
+            (row[0], row[1])
+            for row in self._store.run(lambda: self._store.rows("settled", **values))
+        }
+
+
+def _lease(row: tuple[Any, ...]) -> Lease:
+    ident, name, ready_at, delay_ms, failures, pages, queued, seeded = row
+    return Lease(ident, name, ready_at, delay_ms, failures, pages, queued, seeded)

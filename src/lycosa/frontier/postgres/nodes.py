@@ -1,0 +1,44 @@
+"""Nodes that share a crawl on PostgreSQL: they open it one after the other, and know whether they
+are alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from lycosa.frontier.postgres.store import PostgresStore
+
+OPEN_LOCK = 0x6C79636E  # number of an advisory lock
+
+
+class Nodes:
+    """What the start of a node asks of a store that others may use at the same time."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """One node at a time: who looks whether it is alone must know of those who look too."""
+        self._store.run(lambda: self._store.execute("open_lock", key=OPEN_LOCK))
+        try:
+            yield
+        finally:
+            self._store.run(lambda: self._store.execute("open_unlock", key=OPEN_LOCK))
+
+    def begin(self, crawl_id: str, settings: Mapping[str, Any]) -> bool:
+        """Make this the store of a new crawl, unless it is one already."""
+
+        def work(now: int) -> bool:
+            if not self._store.execute("crawl_begin", id=crawl_id).rowcount:
+                return False
+            self._store.put({**settings, "started_ms": now})
+            return True
+
+        return self._store.transaction(work)
+
+    def others(self, node: str) -> int:
+        values = {"node": node, "now": self._store.test_now(), "lease": self._store.rules.lease_ms}
+        count: int = self._store.run(lambda: self._store.one("others", **values))
+        return count

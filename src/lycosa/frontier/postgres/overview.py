@@ -1,0 +1,67 @@
+"""The whole crawl on PostgreSQL: its settings, exclusions and counts, and whether it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lycosa.archive.segments import SegmentKind
+from lycosa.frontier.postgres.store import PostgresStore
+
+
+class Overview:
+    """See `SupervisorFrontier`."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+
+    def setting(self, key: str) -> str | None:
+        value: str | None = self._store.run(lambda: self._store.one("setting_get", key=key))
+        return value
+
+    def put_settings(self, settings: Mapping[str, Any]) -> None:
+        self._store.transaction(lambda now: self._store.put(settings))
+
+    def exclusions(self) -> list[str]:
+        return [row[0] for row in self._store.run(lambda: self._store.rows("exclusions"))]
+
+    def put_exclusions(self, lines: Iterable[str]) -> None:
+        given = list(lines)
+
+        def work(now: int) -> None:
+            for line in given:
+                self._store.execute("exclusion_insert", line=line)
+
+        self._store.transaction(work)
+
+    def totals(self) -> tuple[int, bool]:
+        now = self._store.test_now()
+        total, stop, *_ = self._store.run(lambda: self._store.rows("control", now=now))[0]
+        return total or 0, stop == "1"
+
+    def backlog(self) -> tuple[int, int]:
+        queued, domains = self._store.run(lambda: self._store.rows("backlog"))[0]
+        return queued, domains
+
+    def active_domains(self, limit: int) -> int:
+        value: int = self._store.run(lambda: self._store.one("active_count", limit=limit))
+        return value
+
+    def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
+        found = self._store.run(lambda: self._store.rows("segments"))
+        return {(kind, number): size for kind, number, size in found}
+
+    def newest_ms(self) -> int:
+        value: int = self._store.run(lambda: self._store.one("newest_time"))
+        return value
+
+    def finished(self) -> bool:
+        if self._store.run(lambda: self._store.one("any_live_domain")) is not None:
+            return False
+        values = {"lease": self._store.rules.lease_ms, "now": self._store.test_now()}
+        if self._store.run(lambda: self._store.one("any_loading", **values)) is not None:
+            return False
+        if self._store.run(lambda: self._store.one("any_queued")) is None:
+            return True
+        self._store.transaction(lambda now: self._store.execute("sweep"))
+        return False

@@ -1,0 +1,88 @@
+"""Engines on SQLite: they register and retire; the domains of dead ones are taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from lycosa.errors import Bug
+from lycosa.frontier import queries
+from lycosa.frontier.sqlite.connection import errors_mapped
+from lycosa.frontier.sqlite.store import SqliteStore
+from lycosa.urls.canonical import domain_id as id_of
+
+SQL = queries.load("sqlite")
+
+
+class Engines:
+    """See `EngineFrontier` and `SupervisorFrontier`."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.db
+
+    def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
+        lease_ms = self._store.rules.lease_ms
+        with self._store.transaction() as now:
+            values = {"host": host, "pid": pid, "now": now, "lease": lease_ms}
+            cursor = self._db.execute(SQL["register"], values)
+        if not cursor.lastrowid:
+            raise Bug("An engine got no number.")
+        return cursor.lastrowid
+
+    def retire(self, owner: int) -> None:
+        with self._store.transaction():
+            if self._store.one("held_by", (owner,)) is None:
+                self._db.execute(SQL["declare_dead"], (owner,))
+
+    @errors_mapped
+    def expired(self) -> list[int]:
+        return list(self._expired(self._store.now_ms()))
+
+    def _expired(self, now: int) -> dict[int, int]:
+        """Engines whose lease ended, with the moment; empty if this process was itself out of touch
+        with the store."""
+        if not self._store.contact.long_enough(now):
+            return {}
+        return dict(self._db.execute(SQL["expired"], {"now": now}).fetchall())
+
+    def rescue(
+        self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
+    ) -> int:
+        if not known_dead and not delays and not self.expired():
+            return 0
+        with self._store.transaction() as now:
+            ends = {**self._expired(now), **dict.fromkeys(known_dead, now)}
+            rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
+            self._db.executemany(
+                SQL["wait_longer"],
+                [
+                    {"id": id_of(name), "until": now + delay}
+                    for name, delay in (delays or {}).items()
+                ],
+            )
+        return rescued
+
+    def _take_over(self, owner: int, since: int) -> int:
+        self._db.execute(SQL["declare_dead"], (owner,))
+        if self._store.rules.max_pages_per_domain:
+            self._db.execute(SQL["recount_pages"], {"owner": owner})
+        values = {"owner": owner, "since": since, "delay": self._store.rules.delay_ms}
+        self._db.execute(SQL["slots_of_dead"], values)
+        return self._db.execute(SQL["take_over"], values).rowcount
+
+    @errors_mapped
+    def living(self, node: str = "") -> list[int]:
+        """All are of the one node."""
+        return [row[0] for row in self._db.execute(SQL["living"]) if row[0]]
+
+    @errors_mapped
+    def everyone(self, node: str = "") -> list[int]:
+        return [row[0] for row in self._db.execute(SQL["everyone"])]
+
+    def others(self, node: str) -> int:
+        """There is but one node."""
+        return 0
+
+    def note_crash(self, domain_id: int, order: int, fp: int) -> bool:
+        with self._store.transaction():
+            return self._db.execute(SQL["note_crash"], (domain_id, order, fp)).rowcount > 0
