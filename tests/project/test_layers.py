@@ -32,7 +32,7 @@ PURE = {
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),
-    *("frontier/columns", "frontier/values"),
+    *("frontier/columns", "frontier/values", "frontier/rules"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
     *("node/seed_file", "node/first_visits"),

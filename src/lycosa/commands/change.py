@@ -16,8 +16,7 @@ from lycosa.errors import StoreError, UserError
 from lycosa.settings.values import Values, stored_settings
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Frontier
-    from lycosa.frontier.reader import Reader
+    from lycosa.frontier.protocol import Frontier, Reader
 
 HEARD = 3.0  # seconds after which every engine has heard of a change: three commits
 

@@ -19,8 +19,7 @@ from lycosa.settings.values import Values, closest
 from lycosa.terminal import one_line
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import LeftOut
-    from lycosa.frontier.reader import Reader
+    from lycosa.frontier.protocol import LeftOut, Reader
 
 SHOWN = 20  # lines that are told one by one
 _CHUNK = 5000  # URLs of one transaction

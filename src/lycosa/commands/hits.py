@@ -17,7 +17,7 @@ from lycosa.urls.canonical import domain_id, domain_of, host_of, registrable
 from lycosa.urls.scope import Scope, ScopeRules
 
 if TYPE_CHECKING:
-    from lycosa.frontier.reader import Reader
+    from lycosa.frontier.protocol import Reader
 
 SECONDS = 10.0  # for which URLs are counted
 _AT_ONCE = 500  # domains whose queues are counted in one query

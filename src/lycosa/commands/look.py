@@ -24,8 +24,7 @@ from lycosa.terminal import in_json, one_line, redact
 from lycosa.units import duration, size
 
 if TYPE_CHECKING:
-    from lycosa.frontier.reader import Reader
-    from lycosa.frontier.values import Place
+    from lycosa.frontier.protocol import Place, Reader
     from lycosa.records import PageRow
 
 CHECK_SECONDS = 0.5  # that looking for damage may take: a small file is seen whole

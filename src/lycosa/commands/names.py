@@ -15,7 +15,7 @@ from lycosa.errors import UserError
 from lycosa.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
-    from lycosa.frontier.reader import Reader
+    from lycosa.frontier.protocol import Reader
 
 _SAMPLE = 5000  # domains of a small crawl are all looked at
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."

@@ -18,7 +18,7 @@ from lycosa.outcomes import Outcome
 from lycosa.settings.values import Values
 
 if TYPE_CHECKING:
-    from lycosa.frontier.reader import Reader
+    from lycosa.frontier.protocol import Reader
 
 _CHUNK = 2000  # pages of one transaction
 _EVERY = 10**15  # pages: more than any crawl has

@@ -18,7 +18,7 @@ from lycosa.terminal import one_line
 from lycosa.units import duration
 
 if TYPE_CHECKING:
-    from lycosa.frontier.reader import Reader
+    from lycosa.frontier.protocol import Reader
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
 from lycosa.clock import ClockGap
 from lycosa.errors import StoreGone
-from lycosa.frontier.protocol import Batch, Committed, Frontier
+from lycosa.frontier.protocol import Batch, Committed, EngineFrontier
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
@@ -68,7 +68,7 @@ class Exchanger:
 
     def __init__(
         self,
-        frontier: Frontier,
+        frontier: EngineFrontier,
         owner: int,
         clock: Callable[[], float],
         text: SegmentWriter | None = None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lycosa.frontier.protocol import Deferral, Link
 from lycosa.frontier.states import found_order, waits_until
+from lycosa.frontier.values import Deferral, Link
 from lycosa.records import Lease, QueuedUrl, SharedRobots
 from lycosa.urls.canonical import domain_id, domain_of, host_of
 from lycosa.urls.fingerprint import signed_hash

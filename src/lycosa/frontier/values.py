@@ -1,19 +1,106 @@
-"""Small values that the stores hand out or take in.
+"""The values that stores take in or hand out: what an engine commits, what it hears then, and what
+readers get.
 
-Owns their fields, and nothing else; the protocol that they belong to is in `frontier`.
+Owns their fields, and nothing else; the verbs that they go through are in `protocol`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from lycosa.records import Url
+from lycosa.records import Origin, PageRow, QueuedUrl, SharedRobots, Url
 from lycosa.urls.canonical import domain_of, host_of
 
 # A URL on its way in: (domain_id, fp, url, depth, domain name, flags). A tuple, because a page
 # has a hundred of them.
 Link = tuple[int, int, Url, int, str, int]
+
+
+@dataclass(slots=True)
+class Deferral:
+    """A queued URL that waits: it moves to the waiting lane of its domain's queue."""
+
+    domain_id: int
+    url: QueuedUrl  # as it was handed out
+    until_ms: int
+    attempts: int
+
+
+@dataclass(slots=True)
+class Purge:
+    """All queued URLs of one origin fail for good (`outcome`), or are dropped and counted."""
+
+    domain_id: int
+    origin: str  # '' for the whole domain
+    outcome: str
+    forget: bool = False  # a cap or an exclusion: deleted and counted, not recorded
+    errands: bool = False  # those too: nobody may send us there
+
+
+@dataclass(slots=True)
+class Release:
+    """A domain given back; the store decides whether it is ready or idle."""
+
+    domain_id: int
+    polite_ms: int  # no visit before
+    failures: int = 0
+    pages: int = 0
+    queued: int = 0
+
+
+@dataclass(slots=True)
+class Batch:
+    """Everything that happened in an engine since its last commit."""
+
+    number: int = 0
+    pages: list[PageRow] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    deferred: list[Deferral] = field(default_factory=list)
+    origins: list[tuple[int, Origin]] = field(default_factory=list)
+    delays: list[tuple[int, int]] = field(default_factory=list)  # (domain_id, delay_ms) learnt
+    purges: list[Purge] = field(default_factory=list)
+    dropped: list[tuple[int, QueuedUrl, str]] = field(default_factory=list)  # by reason, '': done
+    errands: list[Link] = field(default_factory=list)  # to be made for origins that wait
+    answers: list[SharedRobots] = field(default_factory=list)  # of errands that were made
+    slots: list[tuple[str, int]] = field(default_factory=list)  # addresses given back, from when
+    released: list[Release] = field(default_factory=list)
+    records: list[tuple[bytes, ...]] = field(default_factory=list)  # for the WARC, of no page
+    segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def empty(self) -> bool:
+        """Whether committing it would change nothing but the lease and the counters."""
+        return not (
+            self.pages
+            or self.links
+            or self.deferred
+            or self.origins
+            or self.delays
+            or self.purges
+            or self.dropped
+            or self.errands
+            or self.answers
+            or self.slots
+            or self.released
+            or self.records
+        )
+
+
+@dataclass(slots=True)
+class Committed:
+    """What an engine must know after a commit."""
+
+    now_ms: int
+    total_pages: int  # of the whole crawl, engines of all nodes
+    stop: bool  # somebody asked the crawl to stop
+    rules_version: int  # changes when engines must hear of new rules (`rules_changed`)
+    engines: int = 0  # of all nodes that work on the crawl; 0: of one node, which knows
+    least_held: int | None = None  # by an engine that would like more domains; None: nobody
+    added: dict[int, int] = field(default_factory=dict)  # new URLs by domain
+    drops: dict[str, int] = field(default_factory=dict)  # refused by the store, by reason
+    purged: dict[str, int] = field(default_factory=dict)  # failed for good in bulk, by outcome
+    refused: list[SharedRobots] = field(default_factory=list)  # errands out of scope
 
 
 class LeftOut(NamedTuple):

@@ -13,8 +13,9 @@ from typing import Any
 
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.protocol import Committed, Link, refusals
+from lycosa.frontier.rules import refusals
 from lycosa.frontier.states import DomainState, found_order
+from lycosa.frontier.values import Committed, Link
 
 # The links of a batch by domain and fingerprint, each once.
 Groups = dict[int, dict[int, Link]]

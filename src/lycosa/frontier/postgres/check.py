@@ -18,7 +18,7 @@ from lycosa.frontier.postgres.connection import (
     parsed,
     place,
 )
-from lycosa.frontier.protocol import ServerFacts
+from lycosa.frontier.values import ServerFacts
 
 SQL = queries.load("postgres")
 

@@ -1,6 +1,6 @@
 """Commits on PostgreSQL: all that happened in an engine since its last commit, in one transaction.
 
-Owns the order of statements inside it; what each part of a batch means is in `protocol.Batch`.
+Owns the order of statements inside it; what each part of a batch means is in `values.Batch`.
 Lists travel as arrays sorted by (domain, fingerprint), so that engines that meet take their locks
 in the same order.
 """
@@ -22,9 +22,10 @@ from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.protocol import EXCLUDED, Batch, Committed, Deferral, Purge, Release
+from lycosa.frontier.rules import EXCLUDED
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.frontier.tally import counted
+from lycosa.frontier.values import Batch, Committed, Deferral, Purge, Release
 from lycosa.records import Flag, Origin, PageRow, QueuedUrl
 
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue

@@ -8,8 +8,9 @@ from __future__ import annotations
 from lycosa.frontier.answers import asked_for, hand_out, spaced
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.protocol import ANSWER_MS, Deferral, Link
+from lycosa.frontier.rules import ANSWER_MS
 from lycosa.frontier.states import WAITING
+from lycosa.frontier.values import Deferral, Link
 from lycosa.records import Lease, SharedRobots
 
 

@@ -18,7 +18,7 @@ from lycosa.frontier.postgres.left_out import LeftOutUrls
 from lycosa.frontier.postgres.nodes import Nodes
 from lycosa.frontier.postgres.overview import Overview
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.rules import StoreRules
 
 
 class PostgresFrontier:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.protocol import Committed, LeftOut
+from lycosa.frontier.values import Committed, LeftOut
 from lycosa.records import QueuedUrl
 
 

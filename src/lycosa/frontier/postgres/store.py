@@ -29,7 +29,7 @@ from lycosa.frontier.postgres.connection import (
     place,
 )
 from lycosa.frontier.postgres.timeline import Timeline
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.states import Contact
 
 SQL = queries.load("postgres")

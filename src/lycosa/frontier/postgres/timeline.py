@@ -15,7 +15,7 @@ from psycopg import errors as pg
 
 from lycosa.frontier import queries
 from lycosa.frontier.postgres.connection import MIGRATE_MS, Connection
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.rules import StoreRules
 
 SQL = queries.load("postgres")
 UNKNOWN = ""  # a service that hides its files: whether it was replaced can't be told

@@ -13,9 +13,10 @@ from functools import cache
 from typing import Any
 
 from lycosa.frontier import queries
-from lycosa.frontier.protocol import Committed, Link, refusals
+from lycosa.frontier.rules import refusals
 from lycosa.frontier.sqlite.store import ROWS, SqliteStore, in_lists, json_ids
 from lycosa.frontier.states import DomainState, found_order
+from lycosa.frontier.values import Committed, Link
 
 SQL = queries.load("sqlite")
 FEW = 2  # links of a domain that go in one by one

@@ -1,6 +1,6 @@
 """Commits on SQLite: all that happened in an engine since its last commit, in one transaction.
 
-Owns the order of statements inside it; what each part of a batch means is in `protocol.Batch`.
+Owns the order of statements inside it; what each part of a batch means is in `values.Batch`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import orjson
 
 from lycosa.frontier import queries
 from lycosa.frontier.columns import page_values
-from lycosa.frontier.protocol import EXCLUDED, Batch, Committed, Deferral, Purge, Release
+from lycosa.frontier.rules import EXCLUDED
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.errands import Errands
@@ -19,6 +19,7 @@ from lycosa.frontier.sqlite.left_out import LeftOutUrls
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.states import IDLE, READY, domain_ready_ms, waiting_order
 from lycosa.frontier.tally import counted
+from lycosa.frontier.values import Batch, Committed, Deferral, Purge, Release
 from lycosa.records import Flag, PageRow, QueuedUrl
 
 SQL = queries.load("sqlite")

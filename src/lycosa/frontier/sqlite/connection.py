@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from lycosa.clock import engine_now
 from lycosa.errors import Damaged, DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier import queries
-from lycosa.frontier.protocol import DATABASE, HELPERS
+from lycosa.frontier.open import DATABASE, HELPERS
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 BEGIN_AGAIN = 0.002  # seconds between two tries of somebody who has no turn

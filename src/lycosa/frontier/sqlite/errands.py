@@ -11,9 +11,10 @@ import orjson
 
 from lycosa.frontier import queries
 from lycosa.frontier.answers import asked_for, hand_out, spaced
-from lycosa.frontier.protocol import ANSWER_MS, Deferral, Link
+from lycosa.frontier.rules import ANSWER_MS
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.states import WAITING
+from lycosa.frontier.values import Deferral, Link
 from lycosa.records import Lease, SharedRobots
 
 SQL = queries.load("sqlite")

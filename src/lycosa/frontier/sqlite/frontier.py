@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.again import PagesAgain
 from lycosa.frontier.sqlite.commit import Commits

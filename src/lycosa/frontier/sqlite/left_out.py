@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lycosa.frontier import queries
-from lycosa.frontier.protocol import Committed, LeftOut
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
+from lycosa.frontier.values import Committed, LeftOut
 from lycosa.records import QueuedUrl
 
 SQL = queries.load("sqlite")

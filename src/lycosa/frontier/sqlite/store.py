@@ -21,7 +21,7 @@ import orjson
 
 from lycosa.errors import Fenced
 from lycosa.frontier import queries
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.sqlite.connection import (
     BEGIN_AGAIN,
     BUSY_MS,
