@@ -20,7 +20,8 @@ import zstandard
 from lycosa.archive.segments import parse_name, segment_name
 from lycosa.archive.text import iter_rows
 from lycosa.cli import main
-from lycosa.frontier.protocol import Reader, open_reader
+from lycosa.frontier.protocol import open_reader
+from lycosa.frontier.reader import Reader
 from lycosa.records import PageRow
 from support.made_crawl import finish, make, opened
 from support.postgres import postgres_server, postgres_url  # noqa: F401

@@ -22,7 +22,6 @@ from lycosa.frontier.open import (
     open_reader,
     refuse_moved,
 )
-from lycosa.frontier.reader import Reader
 from lycosa.frontier.rules import ANSWER_MS, EXCLUDED, StoreRules
 from lycosa.frontier.values import (
     Batch,
@@ -40,6 +39,7 @@ from lycosa.records import Lease, QueuedUrl
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
+    from lycosa.frontier.reader import Reader  # for types alone: importing it takes time
 
 __all__ = [
     "ANSWER_MS",

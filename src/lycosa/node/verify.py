@@ -24,7 +24,8 @@ from lycosa.archive.text_check import TextCheck, TextPlace
 from lycosa.archive.warc_check import RecordPlace, WarcCheck
 from lycosa.clock import engine_now
 from lycosa.frontier.keys import MOVED_KEY
-from lycosa.frontier.protocol import PagePlace, Reader
+from lycosa.frontier.protocol import PagePlace
+from lycosa.frontier.reader import Reader
 from lycosa.outcomes import Outcome
 
 CHUNK = 5000  # pages asked of the store at once
