@@ -37,7 +37,7 @@ def test_each_statement_is_used(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_statement_that_is_used_is_there(dialect: str) -> None:
-    asked = r'(?:[sS][qQ][lL]\[|(?:rows?|one|execute|value|stream)\()\s*"([a-z]\w*)"'
+    asked = r'(?:[sS][qQ][lL]\[|(?:rows?|one|read|execute|value|stream)\()\s*"([a-z]\w*)"'
     assert set(re.findall(asked, code(dialect))) - set(queries.load(dialect)) == set()
 
 

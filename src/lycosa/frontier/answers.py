@@ -1,5 +1,5 @@
-"""Errands and their answers, as far as it is the same for every store: who waits for what, and when
-an errand has its turn. Pure."""
+"""Errands and their answers, as far as they are the same for every store: which domain waits for
+which answer, and when an errand has its turn. Pure."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def hand_out(answers: Iterable[SharedRobots], keys: Keys) -> None:
 def spaced(
     errands: Iterable[Link], last: Iterable[tuple[int, int, int | None]], now: int, delay: int
 ) -> list[Deferral]:
-    """When each new errand has its turn: before the pages of its domain, but not one after the
-    other, or who sends us there could keep us from them. `last`: domain, its own delay, and the
-    place of its last errand."""
+    """When each new errand has its turn: before the pages of its domain, but TURNS delays apart, so
+    that a site that sends us there can't keep us from the domain's own pages. `last`: domain, its
+    own delay, and the place of its last errand."""
     free = {ident: (waits_until(order or 0), max(own, delay)) for ident, own, order in last}
     placed = []
     for ident, fp, url, depth, _, flags in errands:

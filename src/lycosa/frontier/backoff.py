@@ -1,6 +1,6 @@
-"""Waiting for a store that is away: tried again with longer and longer pauses, said once.
+"""Waiting for a store that can't be reached: tries with longer and longer pauses, one warning.
 
-Owns how long to wait and what is said; knows nothing of what is asked.
+Owns how long to wait and what is logged; knows nothing of what is asked of the store.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ log = get_logger("store")
 
 
 class Patience:
-    """How long to wait for a store that is away: said once, however often it is tried."""
+    """How long a caller waits before its next try; the warning is logged once."""
 
     def __init__(
         self, lease_time: float, note: str = "What was fetched is kept; trying again."
     ) -> None:
         self._note = note
-        # Everybody must have come back before those who may rescue do so.
+        # All engines must be back before a supervisor, in touch for one lease time, may rescue.
         self._longest = min(LONGEST, lease_time / 6)
         self._wait = 0.0
 
@@ -45,7 +45,7 @@ class Patience:
 
 
 class Away:
-    """Questions to a store that may be away: the last answer counts until it is back."""
+    """Questions to a store that may be away: `otherwise` is the answer until it is back."""
 
     def __init__(self) -> None:
         self._wait = self._until = 0.0

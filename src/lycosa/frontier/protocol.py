@@ -103,8 +103,8 @@ class EngineFrontier(StoreConnection, Protocol):
         """The next URLs of domains that the caller holds and has none left of."""
 
     def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
-        """Those of the addresses at which no errand is under way or was a moment ago: they are the
-        caller's until the moment told, or until a batch gives them back."""
+        """Reserve addresses for errands, each for one engine at a time. Returns those that are now
+        the caller's, each with the moment until which, unless a batch gives it back earlier."""
 
     def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
         """Those of (domain_id, fp) that are done already."""
@@ -113,13 +113,13 @@ class EngineFrontier(StoreConnection, Protocol):
         """Apply a batch once: raises Fenced if `owner` was declared dead."""
 
     def watch(self) -> Committed:
-        """What a commit tells, without one: an engine with nothing to say writes nothing."""
+        """What a commit tells, without writing: for an engine that has nothing to commit."""
 
     def exclusions(self) -> list[str]:
         """The domains, suffixes and patterns that are never fetched."""
 
     def retire(self, owner: int) -> None:
-        """An engine that leaves in order: holds nothing, wants nothing."""
+        """An engine ends in order: it is declared dead, unless it still holds a domain."""
 
 
 class SupervisorFrontier(StoreConnection, Protocol):
@@ -178,8 +178,8 @@ class SupervisorFrontier(StoreConnection, Protocol):
         """How many engines of other nodes are at work, or nodes about to start theirs."""
 
     def note_crash(self, domain_id: int, order: int, fp: int) -> bool:
-        """An engine died while it parsed this URL: twice, and it is poison (S3); returns whether
-        the URL is queued."""
+        """Count that an engine died while it parsed this URL; two deaths make it poison (S3).
+        Returns whether the URL is queued."""
 
     def finished(self) -> bool:
         """Nothing is queued that may still be fetched, no domain is held, no seed is loading."""

@@ -29,7 +29,8 @@ class StoreRules:
     left_out: int = 1_000_000  # URLs taken out by exclusions that are kept, the newest
 
     def refuses(self, state: DomainState | None, own: int, seed: bool) -> str:
-        """Why a domain takes no more URLs; its holder has applied the caps itself."""
+        """The reason for which a domain takes no more URLs; '' if it takes them. `own` is the
+        engine that asks: to the domains that it holds it has applied the caps itself."""
         if seed:
             return ""
         if state is None:
@@ -44,8 +45,9 @@ class StoreRules:
 
     @staticmethod
     def kept(links: list[Link], refused: str) -> list[Link]:
-        """Those that are queued though their domain takes no more: caps are for pages. An errand
-        stands for an origin that waits elsewhere, so there are not more of them than of these."""
+        """Those that are queued although their domain takes no more. Caps are for pages: an errand
+        is let in, because an origin of another domain waits for it, and there are no more errands
+        than such origins."""
         if not refused:
             return links
         return [] if refused == NOT_SEEDED else errands_of(links)

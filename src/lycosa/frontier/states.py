@@ -72,11 +72,11 @@ class DomainState(NamedTuple):
 
 @dataclass(slots=True)
 class Contact:
-    """How long somebody has been in touch with the store without a gap, by the store's clock.
+    """How long this process has been in touch with the store without a gap, by the store's clock.
 
-    Whoever was cut off itself can't tell a dead engine from one that was cut off as well: only
-    after one lease time in touch may it declare others dead. Until then they have renewed, or
-    could have.
+    A process that was itself cut off can't tell a dead engine from one that was cut off as well. It
+    may declare others dead only after one lease time in touch: by then every living engine has
+    renewed its lease, or could have.
     """
 
     lease_ms: int

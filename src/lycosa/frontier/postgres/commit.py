@@ -68,7 +68,7 @@ class Commits:
 
     def _control(self, result: Committed) -> None:
         now = self._store.test_now()
-        found = self._store.run(lambda: self._store.rows("control", now=now))[0]
+        found = self._store.read("control", now=now)[0]
         total, stop, version, result.engines, result.least_held = found
         self._leases.engines = result.engines
         result.total_pages = total or 0
@@ -241,9 +241,12 @@ class Commits:
         self._recheck_idle(now)
 
     def _recheck_idle(self, now: int) -> None:
-        """An engine that adds a URL to a domain while its holder finds it idle sees it held, and
-        the holder does not see the URL: a moment later both have committed. They are forgotten
-        when this transaction has."""
+        """Wake domains that were released as idle though a URL was on its way.
+
+        The race: an engine adds a URL to a domain and sees that it is held; at the same time its
+        holder releases it as idle, and does not see the URL, which is not yet committed. RECHECK_MS
+        later both have committed. `commit` forgets the domains after this transaction.
+        """
         due = takewhile(lambda each: each[0] <= now - RECHECK_MS, self._idled)
         ids = {ident for _, ident in due}
         if ids:

@@ -36,7 +36,7 @@ class Engines:
         now = self._store.now_ms()
         if not self._store.contact.long_enough(now):
             return []  # this process was itself out of touch with the store
-        return [row[0] for row in self._store.run(lambda: self._store.rows("expired", now=now))]
+        return [row[0] for row in self._store.read("expired", now=now)]
 
     def rescue(
         self, known_dead: Collection[int] = (), delays: Mapping[str, int] | None = None
@@ -69,14 +69,10 @@ class Engines:
         return self._store.execute("take_over", **values).rowcount
 
     def living(self, node: str = "") -> list[int]:
-        return [
-            row[0]
-            for row in self._store.run(lambda: self._store.rows("living", node=node))
-            if row[0]
-        ]
+        return [row[0] for row in self._store.read("living", node=node) if row[0]]
 
     def everyone(self, node: str = "") -> list[int]:
-        return [row[0] for row in self._store.run(lambda: self._store.rows("everyone", node=node))]
+        return [row[0] for row in self._store.read("everyone", node=node)]
 
     def note_crash(self, domain_id: int, order: int, fp: int) -> bool:
         values = {"id": domain_id, "ord": order, "fp": fp}

@@ -27,7 +27,7 @@ class Errands:
             domains, fps = zip(*sorted(keys), strict=True)
             values = {"domains": int8s(domains), "fps": int8s(fps)}
             budget = self._store.rules.robots_bytes
-            rows = self._store.run(lambda: self._store.rows("answers_to", budget=budget, **values))
+            rows = self._store.read("answers_to", budget=budget, **values)
             hand_out((SharedRobots(*row) for row in rows), keys)
 
     def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:

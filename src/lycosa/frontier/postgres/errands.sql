@@ -24,7 +24,7 @@ SELECT * FROM unnest(%(domains)s, %(fps)s, %(urls)s, %(fetched)s, %(statuses)s, 
 ON CONFLICT (domain_id, fp) DO UPDATE SET url = excluded.url, fetched_ms = excluded.fetched_ms,
     status = excluded.status, location = excluded.location, rules = excluded.rules;
 
--- answers_forget: those that serve nobody any more; never waits for another who forgets them
+-- answers_forget: old answers are deleted; skips those that another engine deletes at the same time
 DELETE FROM answers WHERE (domain_id, fp) IN (
     SELECT domain_id, fp FROM answers WHERE fetched_ms < %(before)s FOR UPDATE SKIP LOCKED);
 
@@ -42,6 +42,6 @@ WHERE s.address = u.address AND s.owner = %(owner)s;
 -- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
 UPDATE slots SET until_ms = least(until_ms, %(since)s + %(delay)s::int8) WHERE owner = %(owner)s;
 
--- slots_forget: those that are free; never waits for another who claims one
+-- slots_forget: free addresses are deleted; skips those that another engine claims at the same time
 DELETE FROM slots WHERE address IN (
     SELECT address FROM slots WHERE until_ms <= %(now)s FOR UPDATE SKIP LOCKED);

@@ -35,7 +35,7 @@ class Leases:
             return []
         found = self._lost_leases(owner) if self._unsure else []
         now = self._store.test_now()
-        if not found and self._store.run(lambda: self._store.one("any_ready", now=now)) is None:
+        if not found and self._store.read_one("any_ready", now=now) is None:
             self._ask_for_domains()
             return []  # looking costs no write
         if not found:
@@ -81,7 +81,7 @@ class Leases:
             for ident, urls in self.refill(list(by_id)).items():
                 by_id[ident].urls = urls
             ids = int8s(by_id)
-            for row in self._store.run(lambda: self._store.rows("origins_of", ids=ids)):
+            for row in self._store.read("origins_of", ids=ids):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
             self._errands.tell_answers(leases)
         except BaseException:
@@ -99,8 +99,8 @@ class Leases:
         budgets = dict.fromkeys(domain_ids, self._store.rules.run_bytes)
         due = WAITING + self._store.now_ms() if domain_ids else 0
         values = {"ids": int8s(domain_ids), "waiting": WAITING, "limit": self._store.rules.run_urls}
-        for ident, order, fp, url, depth, attempts, flags in self._store.run(
-            lambda: self._store.rows("next_urls", due=due, **values)
+        for ident, order, fp, url, depth, attempts, flags in self._store.read(
+            "next_urls", due=due, **values
         ):
             budgets[ident] -= len(url)
             if budgets[ident] >= 0 or not runs[ident]:
@@ -112,10 +112,7 @@ class Leases:
             return set()
         domains, fps = zip(*sorted(targets), strict=True)
         values = {"domains": int8s(domains), "fps": int8s(fps)}
-        return {
-            (row[0], row[1])
-            for row in self._store.run(lambda: self._store.rows("settled", **values))
-        }
+        return {(row[0], row[1]) for row in self._store.read("settled", **values)}
 
 
 def _lease(row: tuple[Any, ...]) -> Lease:

@@ -20,7 +20,8 @@ class Nodes:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """One node at a time: who looks whether it is alone must know of those who look too."""
+        """A lock that one node has at a time: without it, two nodes that start at once could each
+        find that it is alone."""
         self._store.run(lambda: self._store.execute("open_lock", key=OPEN_LOCK))
         try:
             yield
@@ -40,5 +41,5 @@ class Nodes:
 
     def others(self, node: str) -> int:
         values = {"node": node, "now": self._store.test_now(), "lease": self._store.rules.lease_ms}
-        count: int = self._store.run(lambda: self._store.one("others", **values))
+        count: int = self._store.read_one("others", **values)
         return count

@@ -16,14 +16,14 @@ class Overview:
         self._store = store
 
     def setting(self, key: str) -> str | None:
-        value: str | None = self._store.run(lambda: self._store.one("setting_get", key=key))
+        value: str | None = self._store.read_one("setting_get", key=key)
         return value
 
     def put_settings(self, settings: Mapping[str, Any]) -> None:
         self._store.transaction(lambda now: self._store.put(settings))
 
     def exclusions(self) -> list[str]:
-        return [row[0] for row in self._store.run(lambda: self._store.rows("exclusions"))]
+        return [row[0] for row in self._store.read("exclusions")]
 
     def put_exclusions(self, lines: Iterable[str]) -> None:
         given = list(lines)
@@ -36,32 +36,32 @@ class Overview:
 
     def totals(self) -> tuple[int, bool]:
         now = self._store.test_now()
-        total, stop, *_ = self._store.run(lambda: self._store.rows("control", now=now))[0]
+        total, stop, *_ = self._store.read("control", now=now)[0]
         return total or 0, stop == "1"
 
     def backlog(self) -> tuple[int, int]:
-        queued, domains = self._store.run(lambda: self._store.rows("backlog"))[0]
+        queued, domains = self._store.read("backlog")[0]
         return queued, domains
 
     def active_domains(self, limit: int) -> int:
-        value: int = self._store.run(lambda: self._store.one("active_count", limit=limit))
+        value: int = self._store.read_one("active_count", limit=limit)
         return value
 
     def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
-        found = self._store.run(lambda: self._store.rows("segments"))
+        found = self._store.read("segments")
         return {(kind, number): size for kind, number, size in found}
 
     def newest_ms(self) -> int:
-        value: int = self._store.run(lambda: self._store.one("newest_time"))
+        value: int = self._store.read_one("newest_time")
         return value
 
     def finished(self) -> bool:
-        if self._store.run(lambda: self._store.one("any_live_domain")) is not None:
+        if self._store.read_one("any_live_domain") is not None:
             return False
         values = {"lease": self._store.rules.lease_ms, "now": self._store.test_now()}
-        if self._store.run(lambda: self._store.one("any_loading", **values)) is not None:
+        if self._store.read_one("any_loading", **values) is not None:
             return False
-        if self._store.run(lambda: self._store.one("any_queued")) is None:
+        if self._store.read_one("any_queued") is None:
             return True
         self._store.transaction(lambda now: self._store.execute("sweep"))
         return False

@@ -73,7 +73,8 @@ class PostgresStore:
         self.timeline.look(self.db, self._now())
 
     def _look_at_first(self) -> None:
-        """A connection on which this failed is not used: nobody would look again."""
+        """Look at the server of a new connection. One on which that failed is closed, because only
+        new connections are looked at."""
         try:
             self._look()
         except BaseException:
@@ -82,6 +83,8 @@ class PostgresStore:
             raise
 
     # -- statements and transactions ----------------------------------------------------------
+
+    # `execute`, `rows` and `one` are for the inside of a transaction or of `run`.
 
     def execute(self, query: str, **values: Any) -> psycopg.Cursor[tuple[Any, ...]]:
         return self.db.execute(SQL[query], values, binary=True)
@@ -93,8 +96,17 @@ class PostgresStore:
         row = self.execute(query, **values).fetchone()
         return None if row is None else row[0]
 
+    def read(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query that needs no transaction."""
+        return self.run(lambda: self.rows(query, **values))
+
+    def read_one(self, query: str, **values: Any) -> Any:
+        """The first value of its first row; None if there is none."""
+        return self.run(lambda: self.one(query, **values))
+
     def run(self, action: Callable[[], T]) -> T:
-        """Do something on a connection that works; what fails is said in our words."""
+        """Do something on a connection that works, a new one if the last is gone; errors come out
+        as ours."""
         try:
             if self.db.closed:
                 self.db = self._connect()
@@ -106,7 +118,8 @@ class PostgresStore:
             raise mapped(error, self.where) from None
 
     def _drop_broken(self) -> None:
-        """After an error nobody knows what the server did: the next call connects anew."""
+        """After an error in a transaction nobody knows what the server did: close the connection,
+        so that the next call opens another."""
         if not self.db.closed and self.db.info.transaction_status == 0:
             return
         with suppress(psycopg.Error):
@@ -140,6 +153,8 @@ class PostgresStore:
             raise _Lost from error
 
     def fence(self, owner: int) -> int:
+        """Renew the lease of an engine and return the store's time; raises Fenced if the engine was
+        declared dead."""
         now: int | None = self.one(
             "fence", now=self.test_now(), lease=self.rules.lease_ms, owner=owner
         )

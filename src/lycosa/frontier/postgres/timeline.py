@@ -1,9 +1,10 @@
 """A server that was replaced by another, which may not know of the last commits.
 
 A standby that is promoted begins a new timeline; with asynchronous replication it has lost what
-the old server had not yet sent. So had a server that was restored from a backup. Owns how that is
-noticed, on every new connection, and what follows: all engines are declared dead, and nobody gets
-a domain until the last lease that the old server can have given has ended, plus the delay.
+the old server had not yet sent. A server restored from a backup lost its last commits, too. Owns
+how that is noticed, on every new connection, and what follows: all engines are declared dead, and
+nobody gets a domain until the last lease that the old server can have given has ended, plus the
+delay.
 """
 
 from __future__ import annotations

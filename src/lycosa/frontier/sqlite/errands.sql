@@ -23,7 +23,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (domain_id, fp) DO UPDATE SET url = excluded.url, fetched_ms = excluded.fetched_ms,
     status = excluded.status, location = excluded.location, rules = excluded.rules;
 
--- answers_forget: those that serve nobody any more
+-- answers_forget: old answers are deleted
 DELETE FROM answers WHERE fetched_ms < ?;
 
 -- claim: an address for an errand, if nobody has it
@@ -37,5 +37,5 @@ UPDATE slots SET until_ms = ? WHERE address = ? AND owner = ?;
 -- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
 UPDATE slots SET until_ms = min(until_ms, :since + :delay) WHERE owner = :owner;
 
--- slots_forget: those that are free
+-- slots_forget: free addresses are deleted
 DELETE FROM slots WHERE until_ms <= ?;

@@ -107,8 +107,9 @@ class SqliteStore:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait in line. SQLite's own waiting is a lottery: of two engines that always have
-        something to write, one may wait for seconds, and neither ever finds the log unused."""
+        """Wait until no other engine of the node writes. SQLite's own waiting is not fair: of two
+        engines that always have something to write, one may wait for seconds, and neither ever
+        finds the log unused."""
         if self._turns is None:
             yield
             return
@@ -140,8 +141,9 @@ class SqliteStore:
             raise
 
     def shorten_log(self) -> None:
-        """Begin the log anew if it is long. SQLite does that by itself in a moment in which nobody
-        reads or writes: several busy engines leave it none, and the log would grow and grow."""
+        """Begin the log anew if it is long. SQLite does so by itself only in a moment in which
+        nobody reads or writes: several busy engines leave no such moment, and the log would grow.
+        """
         try:
             if self._log.stat().st_size <= LONG_LOG or self.now_ms() < self._log_again:
                 return
@@ -150,7 +152,7 @@ class SqliteStore:
         except (OSError, sqlite3.Error):
             busy = 1  # what was committed is committed; if it matters, the next commit fails too
         self.db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        # Somebody may read for minutes. While we wait for him, so do all other engines.
+        # A reader may stay for minutes, and while this engine waits for it, all others wait too.
         self._log_again = self.now_ms() + LOG_AGAIN_MS if busy else 0
 
     def _rollback(self) -> None:
