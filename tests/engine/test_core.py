@@ -12,6 +12,7 @@ from lycosa.engine.core import SHARE_WAIT, Core, CoreRules
 from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import Visit, VisitRules
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -37,7 +38,7 @@ class Bench:
         address = str(rules.pop("address", ""))
         core_rules = CoreRules(VisitRules(70.0), **{"ip_delay": 0.0, **rules})  # type: ignore[arg-type]
         self.core = Core(
-            core_rules, Scheduler(70.0, workers), harvest, scope, TO_MS,
+            core_rules, Scheduler(70.0, workers), harvest, scope, StoreClock(TO_MS),
             address_of=lambda url: address,
         )  # fmt: skip
         self.exchanger = Exchanger(self.store, self.store.register("t", 1), lambda: self.now)
@@ -261,3 +262,17 @@ def test_visits_wait_for_a_store_that_is_behind(bench: Bench) -> None:
     core.backlog.settled(100, 40_000, 20.0)
     core.batch.links.clear()
     assert len(bench.start()) > 0 and not core.waits_for_store(bench.now)
+
+
+def test_a_clock_that_is_seen_anew_during_a_visit_counts_at_once(bench: Bench) -> None:
+    """The server's clock was set an hour ahead while a robots.txt was on its way; its site asks for
+    ten minutes. By the clock from before the visit they were over fifty minutes ago."""
+    bench.seed("https://a.test/")
+    bench.ask()
+    (robots,) = bench.start()
+    reply = bench.exchanger.perform(bench.core.exchange(bench.now))
+    reply.clock = StoreClock(TO_MS + 3_600_000)
+    bench.core.absorb(reply, bench.now)
+    bench.answer(robots, 503, more=b"Retry-After: 600\r\n")
+    ((_, origin),) = bench.core.batch.origins
+    assert origin.retry_ms == bench.core.clock.ms(bench.now) + 600_000

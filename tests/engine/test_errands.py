@@ -16,6 +16,7 @@ from lycosa.engine.diary import Diary
 from lycosa.engine.exchange import Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Held, KnownOrigin, Scheduler
+from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import Result, Visit, VisitRules
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -39,7 +40,7 @@ class Engine:
         harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
         core_rules = CoreRules(VisitRules(DELAY, sitemaps=True), ip_delay=world.ip_delay)
         self.core = Core(
-            core_rules, Scheduler(DELAY, 100), harvest, scope, TO_MS,
+            core_rules, Scheduler(DELAY, 100), harvest, scope, StoreClock(TO_MS),
             address_of=lambda url: world.address(url),
         )  # fmt: skip
         owner = world.store.register("t", 1)
@@ -663,7 +664,7 @@ def test_a_neighbour_at_the_same_address_is_reached_in_the_same_visit(make: Make
 
 
 def visit_of(held: Held, answers: dict[str, tuple[int, str, bytes] | str]) -> Result:
-    visit = Visit(held, VisitRules(DELAY), Scope(ScopeRules()), NOW, TO_MS)
+    visit = Visit(held, VisitRules(DELAY), Scope(ScopeRules()), NOW, StoreClock(TO_MS))
     request = visit.begin()
     while request is not None:
         request = visit.resume(respond(request, answers.get(request.url, MISSING), NOW))
@@ -823,7 +824,7 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     world = make({"https://a.test/robots.txt": to("https://v.test/r"), "https://v.test/r": SLOW})
     world.seed("https://a.test/1")
     ledger = Ledger(tmp_path, 1, 1 << 20)
-    diary = Diary(ledger, DELAY)
+    diary = Diary(ledger, DELAY, StoreClock(TO_MS))
     core = world.engines[0].core
     plain = world.reply
 

@@ -44,7 +44,7 @@ class Bench:
         head = f"HTTP/1.1 {status} X\r\n{headers}\r\n\r\n".encode()
         result = Result(self.held, 1.0, 2.0, requests=1)
         result.page = (queued, Response(request, status, head, body))
-        self.harvest.take(result, self.batch, self.stats, 0.0)
+        self.harvest.take(result, self.batch, self.stats)
 
     @property
     def urls(self) -> list[str]:
@@ -154,7 +154,7 @@ def test_what_is_not_text_is_recorded_as_such() -> None:
     head = b"HTTP/1.1 200 X\r\nContent-Type: image/png\r\n\r\n"
     result = Result(bench.held, 1.0, 2.0, requests=1)
     result.page = (full, Response(request, 200, head, truncated=Truncated.TYPE))
-    bench.harvest.take(result, bench.batch, bench.stats, 0.0)
+    bench.harvest.take(result, bench.batch, bench.stats)
     assert bench.batch.pages[0].outcome == "not-text"
 
 

@@ -7,9 +7,11 @@ import random
 import pytest
 
 from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.store_clock import StoreClock
 from lycosa.records import Lease, Origin, QueuedUrl
 
 NOW_MS = 1_800_000_000_000
+CLOCK = StoreClock(NOW_MS)
 
 
 def lease(number: int, ready_in: float = 0.0, urls: int = 2, rules: int = 0) -> Lease:
@@ -50,7 +52,7 @@ def test_a_visited_domain_is_kept_while_nobody_waits() -> None:
     held = made.next(0.0)
     assert held is not None
     made.visited(held, 1.0, 71.0)
-    assert made.leaving(0.0) == []
+    assert made.leaving(CLOCK) == []
 
 
 def test_a_visited_domain_is_given_back_while_others_wait() -> None:
@@ -58,7 +60,7 @@ def test_a_visited_domain_is_given_back_while_others_wait() -> None:
     held = made.next(0.0)
     assert held is not None
     made.visited(held, 1.0, 71.0)
-    (release,) = made.leaving(float(NOW_MS))
+    (release,) = made.leaving(CLOCK)
     assert release.domain_id == held.id
     assert release.polite_ms >= NOW_MS + 71_000
     assert held.id not in made.held
@@ -70,12 +72,12 @@ def test_one_that_has_plenty_shares_with_one_that_has_little() -> None:
     first = made.next(0.0)
     assert first is not None
     made.visited(first, 1.0, 71.0)
-    assert made.leaving(0.0) == []
+    assert made.leaving(CLOCK) == []
     made.least_held = 1
     second = made.next(1.0)
     assert second is not None
     made.visited(second, 2.0, 72.0)
-    assert [each.domain_id for each in made.leaving(0.0)] == [second.id]
+    assert [each.domain_id for each in made.leaving(CLOCK)] == [second.id]
     assert made.wanted(2.0, 0.0) == 0
 
 
@@ -88,10 +90,10 @@ def test_an_engine_that_stops_gives_its_domains_back_in_several_commits(
     groups = []
     while made.held:
         assert made.many_leaving == (len(made.held) > 8)
-        groups.append([release.domain_id for release in made.leaving(0.0)])
+        groups.append([release.domain_id for release in made.leaving(CLOCK)])
     assert list(map(len, groups)) == [8, 8, 4]
     assert sorted(each for group in groups for each in group) == list(range(1, 21))
-    assert made.leaving(0.0) == [] and not made.many_leaving
+    assert made.leaving(CLOCK) == [] and not made.many_leaving
 
 
 def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:
@@ -100,7 +102,7 @@ def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:
     assert one is not None and two is not None
     made.visited(one, 1.0, 1000.0)
     made.visited(two, 1.0, 71.0)
-    assert {release.domain_id for release in made.leaving(0.0)} == {one.id, two.id}
+    assert {release.domain_id for release in made.leaving(CLOCK)} == {one.id, two.id}
 
 
 def test_an_empty_run_asks_for_a_refill_and_leaves_if_there_is_none() -> None:
@@ -113,7 +115,7 @@ def test_an_empty_run_asks_for_a_refill_and_leaves_if_there_is_none() -> None:
     assert sorted(made.thirsty()) == [1, 2]
     made.refilled({1: [QueuedUrl(9, "https://d1.test/9", 0, 9)], 2: []})
     assert made.thirsty() == []
-    assert [release.domain_id for release in made.leaving(0.0)] == [2]
+    assert [release.domain_id for release in made.leaving(CLOCK)] == [2]
     assert made.next(71.0) is not None
 
 
@@ -144,10 +146,10 @@ def test_stopping_gives_everything_back_but_what_is_visited() -> None:
     held = made.next(0.0)
     assert held is not None
     made.give_up_all()
-    assert {release.domain_id for release in made.leaving(0.0)} == {2, 3}
+    assert {release.domain_id for release in made.leaving(CLOCK)} == {2, 3}
     made.visited(held, 1.0, 71.0)
     made.give_up_all()
-    assert {release.domain_id for release in made.leaving(0.0)} == {1}
+    assert {release.domain_id for release in made.leaving(CLOCK)} == {1}
 
 
 def test_random_histories_keep_every_domain_in_one_place() -> None:
@@ -172,11 +174,11 @@ def test_random_histories_keep_every_domain_in_one_place() -> None:
             elif act < 0.9:
                 made.refilled({ident: [] for ident in made.thirsty()})
             else:
-                made.leaving(0.0)
+                made.leaving(CLOCK)
             assert made.visiting == len(visiting)
         made.refilled({ident: [] for ident in made.thirsty()})
         made.give_up_all()
-        made.leaving(0.0)
+        made.leaving(CLOCK)
         assert set(made.held) == {held.id for held in visiting}, f"seed {seed}"
 
 

@@ -392,7 +392,7 @@ def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[obj
     result.page = (queued, response_of(head, body))
     harvest.join = joiner
     try:
-        bench.harvest.take(result, bench.batch, bench.stats, 0.0)
+        bench.harvest.take(result, bench.batch, bench.stats)
     finally:
         harvest.join = COMPILED_JOIN
     (row,) = bench.batch.pages

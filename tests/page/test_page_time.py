@@ -204,7 +204,7 @@ def cost(body: bytes, rules: ScopeRules) -> float:
     result.page = (QueuedUrl(fingerprint(PAGE), PAGE, 1, 7), Response(request, 200, HEAD, body))
     batch, stats = Batch(), Stats()
     start = time.thread_time()
-    made.take(result, batch, stats, 0.0)
+    made.take(result, batch, stats)
     taken = time.thread_time() - start
     assert batch.pages[0].outcome in ("ok", "noindex")
     return taken

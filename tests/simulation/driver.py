@@ -19,6 +19,7 @@ from lycosa.engine.core import Core, CoreRules
 from lycosa.engine.exchange import Exchanger, Reply
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import VisitRules
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import StoreRules
@@ -147,7 +148,7 @@ def _core(world: Simulation, index: int) -> Core:
         Scheduler(world.delay, world.workers),
         harvest,
         scope,
-        TO_MS,
+        StoreClock(TO_MS),
         address_of=lambda url: world.address(urlsplit(url).hostname or ""),
     )
 

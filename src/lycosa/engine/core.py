@@ -24,6 +24,7 @@ from lycosa.engine.errands import (
 from lycosa.engine.exchange import Exchange, Reply
 from lycosa.engine.harvest import Harvest
 from lycosa.engine.scheduler import Held, Scheduler
+from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import Result, Visit, VisitRules
 from lycosa.frontier.protocol import EXCLUDED, Batch, Deferral, Purge
 from lycosa.metrics import Stats
@@ -67,7 +68,7 @@ class Core:
         scheduler: Scheduler,
         harvest: Harvest,
         scope: Scope,
-        to_ms: float,
+        clock: StoreClock,
         *,
         address_of: Callable[[str], str | None] = lambda url: "",
         exempt: Callable[[str], bool] = lambda address: False,
@@ -79,7 +80,7 @@ class Core:
         self.scheduler = scheduler
         self.harvest = harvest
         self.scope = scope
-        self.to_ms = to_ms
+        self.clock = clock
         self.batch = Batch()
         self.stats = Stats()
         self.started: list[tuple[str, int]] = []  # for the ledger, before any request is sent
@@ -161,7 +162,7 @@ class Core:
         """Put a domain back whose address was visited a moment ago (shared hosting)."""
         if not self.rules.ip_delay or not held.run:
             return False
-        held.heads_for = first_url(held, self.ms(now))
+        held.heads_for = first_url(held, self.clock.ms(now))
         address = self._address_of(held.heads_for)
         if address is None:
             self.lookups.append(held)
@@ -248,7 +249,7 @@ class Core:
         return self._turns.crowded()
 
     def _begin(self, held: Held, now: float) -> list[Request]:
-        visit = Visit(held, self.rules.visit, self.scope, now, self.to_ms, self._answers.get)
+        visit = Visit(held, self.rules.visit, self.scope, now, self.clock, self._answers.get)
         request = visit.begin()
         self._learn(visit)  # from the robots.txt of another domain
         if request is None:
@@ -300,7 +301,7 @@ class Core:
 
     def _archive(self, response: Response) -> None:
         """A robots.txt has no row in `pages`, but belongs to what was asked and answered."""
-        records = self.harvest.records(response, self.ms(response.ended))
+        records = self.harvest.records(response, self.clock.ms(response.ended))
         if records:
             self.batch.records.append(records)
             self._bytes += sum(map(len, records))
@@ -356,12 +357,12 @@ class Core:
         self._mark(visit)
         done = len(batch.pages)
         try:
-            self.harvest.take(result, batch, self.stats, self.to_ms)
+            self.harvest.take(result, batch, self.stats)
         except Exception:
             self._give_up(visit)
             del batch.pages[done:]
             result.page = None
-            self.harvest.take(result, batch, self.stats, self.to_ms)
+            self.harvest.take(result, batch, self.stats)
         self._parsing(0, 0, 0)
         result.page = None  # bodies are large, and the ledger still has to hear of the visit
         result.moved.clear()
@@ -422,9 +423,11 @@ class Core:
         scheduler, batch = self.scheduler, self.batch
         if self.stopping:
             scheduler.give_up_all()
-        batch.released = scheduler.leaving(self.to_ms)
+        batch.released = scheduler.leaving(self.clock)
         batch.stats = self.stats.to_dict()
-        batch.slots = [(address, self.ms(until)) for address, until in self._slots.take_freed()]
+        batch.slots = [
+            (address, self.clock.ms(until)) for address, until in self._slots.take_freed()
+        ]
         self.batch = Batch()
         self._bytes = 0
         ending = self.stopping or self._allowance <= 0
@@ -444,8 +447,8 @@ class Core:
         if committed is None:
             return
         self.deadline = reply.sent + self.rules.lease_time - self.rules.margin
-        if reply.to_ms is not None:
-            self.to_ms = reply.to_ms
+        if reply.clock is not None:
+            self.clock.adopt(reply.clock)
         self.total_pages = committed.total_pages
         self._engines = max(self.rules.engines, committed.engines)
         for ident, count in committed.added.items():
@@ -460,9 +463,9 @@ class Core:
         _tally(self.stats.drops, committed.drops)
         _tally(self.stats.outcomes, committed.purged)
         self.scheduler.least_held = committed.least_held
-        self.scheduler.add(reply.leases, reply.asked, now, self.ms(now))
+        self.scheduler.add(reply.leases, reply.asked, now, self.clock.ms(now))
         self.scheduler.refilled(reply.runs)
-        slots = {each: (until - self.to_ms) / 1000 for each, until in reply.slots.items()}
+        slots = {each: self.clock.seconds(until) for each, until in reply.slots.items()}
         self._slots.granted(slots, self.scheduler.held.__contains__, now)
         self._allowance = self._share()
         self._table.prune(now)
@@ -474,10 +477,6 @@ class Core:
         left = self.rules.max_pages - self.total_pages
         share = -(-left // self._engines)  # rounded up, or the last pages never come
         return share - self.scheduler.visiting - sum(1 for p in self.batch.pages if p.status)
-
-    def ms(self, now: float) -> int:
-        """The store's time."""
-        return int(now * 1000 + self.to_ms)
 
     # -- the end ------------------------------------------------------------------------------
 

@@ -16,19 +16,26 @@ from lycosa.archive.ledger import Ledger
 from lycosa.clock import clock_name
 from lycosa.engine.core import Core
 from lycosa.engine.scheduler import Held
+from lycosa.engine.store_clock import StoreClock
 from lycosa.records import Request
 
 
 class Diary:
     """The pen of one engine; `delay` is the crawl's, in seconds."""
 
-    def __init__(self, ledger: Ledger, delay: float) -> None:
+    def __init__(self, ledger: Ledger, delay: float, clock: StoreClock) -> None:
         self._ledger = ledger
         self._delay = delay
+        self._clock = clock
+        self._noted_ms: float | None = None  # the clock's difference that the ledger knows of
+        self.note_clock()
 
-    def note_clock(self, to_ms: float, doubt_ms: float) -> None:
-        """The store's clock is seen differently from now on."""
-        self._ledger.clock(clock_name(), to_ms, doubt_ms)
+    def note_clock(self) -> None:
+        """If the store's clock is seen differently: what the times of all later lines are."""
+        clock = self._clock
+        if clock.ahead_ms != self._noted_ms:
+            self._ledger.clock(clock_name(), clock.ahead_ms, clock.doubt_ms)
+            self._noted_ms = clock.ahead_ms
 
     def note_starts(self, core: Core) -> bool:
         """Starts and longer delays; whether there were any: then they have to be on file before
@@ -47,7 +54,7 @@ class Diary:
         learnt = False
         for result in core.ended:
             held = result.held
-            start, end = core.ms(result.started), core.ms(result.ended)
+            start, end = self._clock.ms(result.started), result.ended_ms
             learnt |= self._note_delay(held, max(held.delay, result.pause))
             outcome = (result.requests, result.address, result.outcome)
             self._ledger.ended(held.name, start, end, *outcome)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
 from lycosa.clock import ClockGap
+from lycosa.engine.store_clock import StoreClock
 from lycosa.errors import StoreGone
 from lycosa.frontier.protocol import Batch, Committed, Frontier
 from lycosa.log import get_logger
@@ -52,8 +53,7 @@ class Reply:
     slots: dict[str, int] = field(default_factory=dict)  # addresses that are ours, until when
     scope: Scope | None = None  # set when the exclusions changed
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
-    to_ms: float | None = None  # store clock - engine clock, where the store has its own
-    doubt_ms: float = 0.0  # by how much that may be wrong
+    clock: StoreClock | None = None  # as measured, where the store has one of its own
     error: BaseException | None = None
 
 
@@ -154,8 +154,8 @@ class Exchanger:
         reply.skipped = exchange.skipped
         self._renewed = reply.sent
         if self.frontier.server_clock:
-            reply.to_ms = self._gap.measure(reply.committed.now_ms, reply.sent, self._clock())
-            reply.doubt_ms = self._gap.doubt
+            ahead_ms = self._gap.measure(reply.committed.now_ms, reply.sent, self._clock())
+            reply.clock = StoreClock(ahead_ms, self._gap.doubt)
 
     def _unsettled(self, pages: list[PageRow]) -> tuple[list[PageRow], list[PageRow]]:
         """Pages to record, and those that redirects led to and that were done before: no text

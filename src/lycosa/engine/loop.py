@@ -40,6 +40,7 @@ from lycosa.engine.open_files import Files
 from lycosa.engine.parsing_mark import Mark
 from lycosa.engine.pipe import Pipe
 from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import VisitRules
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
 from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
@@ -83,7 +84,7 @@ class Engine:
         self.settings = settings
         self.crawl = CrawlSettings.from_json(settings["crawl"])
         self.root = Path(settings["data_dir"])
-        self.to_ms: float = settings["to_ms"]
+        self.clock = StoreClock(settings["to_ms"])
         self.workers = int(settings["workers"])
         self._files = Files(self.workers)
         self.poller = Poller()
@@ -105,7 +106,7 @@ class Engine:
         self._warned = float("-inf")
 
     def _now_ms(self) -> int:
-        return int(engine_now() * 1000 + self.to_ms)
+        return self.clock.ms(engine_now())
 
     # -- wiring -------------------------------------------------------------------------------
 
@@ -158,10 +159,11 @@ class Engine:
     def _make_archive(self) -> None:
         self.ids = record_ids()
         self.ledger = Ledger(self.root, self.owner, SEGMENT_BYTES)
-        self.diary = Diary(self.ledger, self.crawl.delay)
+        if self.frontier.server_clock:
+            self.clock.doubt_ms = LONG_MS  # until the first commit: the supervisor measured it
+        self.diary = Diary(self.ledger, self.crawl.delay, self.clock)
         self.diary_thread = DiaryThread(self.ledger, self.poller.wake)
         self._to_send: deque[Request] = deque()  # what had to be in the ledger is there
-        self.diary.note_clock(self.to_ms, LONG_MS if self.frontier.server_clock else 0)
         text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
         warc = None
         if self.settings["warc"]:
@@ -205,7 +207,7 @@ class Engine:
             Scheduler(crawl.delay, self.workers),
             Harvest(harvest, scope, self.fetcher.request_head, self.ids),
             scope,
-            self.to_ms,
+            self.clock,
             address_of=self._address_of,
             exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
             addresses=table_of(node["engines"], node["addresses"], node["addresses_from"]),
@@ -400,9 +402,8 @@ class Engine:
             return
         lag = self.core.stats.store_lag_s = now - self._commit_began
         self.core.backlog.settled(*self._size, lag)
-        if reply.to_ms is not None and reply.to_ms != self.core.to_ms:
-            self.diary.note_clock(reply.to_ms, reply.doubt_ms)
         self.core.absorb(reply, now)
+        self.diary.note_clock()
         self._patience.over()
         if self._closing:
             self.exit_code = 0

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from lycosa.engine.store_clock import StoreClock
 from lycosa.frontier.protocol import Release
 from lycosa.politeness.robots import Rules
 from lycosa.records import Lease, Origin, QueuedUrl, SharedRobots
@@ -218,10 +219,9 @@ class Scheduler:
         """Domains that need a refill once what happened to them is committed."""
         return list(self._dry)
 
-    def leaving(self, to_ms: float) -> list[Release]:
-        """The domains to give back with the next commit, the others with those after it. `to_ms`:
-        store clock - engine clock."""
-        released = [self._release(held, to_ms) for held in self._leaving[:LEAVE_MOST]]
+    def leaving(self, clock: StoreClock) -> list[Release]:
+        """The domains to give back with the next commit, the others with those after it."""
+        released = [self._release(held, clock) for held in self._leaving[:LEAVE_MOST]]
         del self._leaving[:LEAVE_MOST]
         return released
 
@@ -230,10 +230,10 @@ class Scheduler:
         """Whether one commit is not enough for all that leave."""
         return len(self._leaving) > LEAVE_MOST
 
-    def _release(self, held: Held, to_ms: float) -> Release:
+    def _release(self, held: Held, clock: StoreClock) -> Release:
         del self.held[held.id]
         # Rounded up: a millisecond early would break the delay.
-        polite_ms = int(held.ready * 1000 + to_ms) + 1
+        polite_ms = clock.ms(held.ready) + 1
         return Release(held.id, polite_ms, held.failures, held.pages, held.queued)
 
     def give_up_all(self) -> None:

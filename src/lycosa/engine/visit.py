@@ -15,6 +15,7 @@ from dataclasses import replace
 from lycosa.engine import errands
 from lycosa.engine.errands import MAX_REDIRECTS, UNREACHABLE
 from lycosa.engine.scheduler import Held, KnownOrigin
+from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit_result import Result as Result
 from lycosa.engine.visit_result import VisitRules as VisitRules
 from lycosa.engine.visit_result import detail, kind_of
@@ -45,12 +46,11 @@ Steps = Generator[Request, Response, None]
 
 
 class Visit:
-    """A visit in progress. `to_ms` turns the engine's clock into the store's; `shared` knows the
-    answers of other domains."""
+    """A visit in progress. `shared` knows the answers of other domains."""
 
     __slots__ = (
-        "_hops", "_seen", "_steps", "current", "deadline", "first", "held", "now", "result",
-        "rules", "scope", "shared", "to_ms",
+        "_clock", "_hops", "_seen", "_steps", "current", "deadline", "first", "held", "now_ms",
+        "result", "rules", "scope", "shared",
     )  # fmt: skip
 
     def __init__(
@@ -59,17 +59,17 @@ class Visit:
         rules: VisitRules,
         scope: Scope,
         now: float,
-        to_ms: float,
+        clock: StoreClock,
         shared: Callable[[str], SharedRobots | None] = lambda url: None,
     ) -> None:
         self.held = held
         self.rules = rules
         self.scope = scope
-        self.now = now
-        self.to_ms = to_ms
         self.shared = shared
         self.deadline = now + rules.timeout
-        self.result = Result(held, now, now)
+        self._clock = clock
+        self.now_ms = clock.ms(now)
+        self.result = Result(held, now, now, self.now_ms)
         self._hops = 0
         self.first: QueuedUrl | None = None  # of the visit, with its place in the queue
         self.current: QueuedUrl | None = None
@@ -82,17 +82,15 @@ class Visit:
 
     def resume(self, response: Response) -> Request | None:
         """The next request after a response; None when the visit is over."""
-        self.now = self.result.ended = response.ended
+        result = self.result
+        result.ended = response.ended
+        result.ended_ms = self.now_ms = self._clock.ms(response.ended)
         if response.address:
-            self.result.address = response.address
+            result.address = response.address
         try:
             return self._steps.send(response)
         except StopIteration:
             return None
-
-    @property
-    def now_ms(self) -> int:
-        return int(self.now * 1000 + self.to_ms)
 
     # -- the visit ----------------------------------------------------------------------------
 
@@ -323,7 +321,7 @@ class Visit:
         if rules is None:
             self._origin_failed(parts.origin, response)
             return None, response.failure or UNREACHABLE
-        fetched_ms = int(response.started * 1000 + self.to_ms)
+        fetched_ms = self._clock.ms(response.started)
         self._learn(parts.origin, rules, fetched_ms, response.status)
         asked = split(response.request.url)
         elsewhere = asked.origin != parts.origin and asked.target == "/robots.txt"
@@ -376,7 +374,7 @@ class Visit:
         if response.status in politeness.BUSY:
             asked = politeness.retry_after(response.header(b"retry-after"), self.now_ms)
             self.result.pause = min(asked or 0.0, politeness.DAY)
-        started_ms = int(response.started * 1000 + self.to_ms) if response.started else self.now_ms
+        started_ms = self._clock.ms(response.started) if response.started else self.now_ms
         self.result.answers.append(errands.answer(url.url, response, started_ms))
         self.result.dropped.append((url, ""))  # it leaves the queue, and may come again
 

@@ -25,8 +25,9 @@ class Result:
     """What came of a visit."""
 
     held: Held
-    started: float
-    ended: float
+    started: float  # engine clock
+    ended: float  # or, while the visit goes on, the moment of its last step
+    ended_ms: int = 0  # the same by the store's clock
     requests: int = 0
     address: str = ""
     outcome: str = "nothing"
