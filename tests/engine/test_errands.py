@@ -710,7 +710,7 @@ def held_up(world: World) -> None:
     (engine,) = world.engines
     engine.ask()
     world._turn(engine.core)
-    engine.core.scheduler.wanted = lambda now, lag: 0  # type: ignore[method-assign]
+    engine.core.scheduler.domains_to_ask_for = lambda now, lag: 0  # type: ignore[method-assign]
     engine.ask()
     world.engines.append(Engine(world))
 

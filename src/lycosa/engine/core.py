@@ -126,7 +126,7 @@ class Core:
     def _may_start(self, now: float) -> bool:
         scheduler = self.scheduler
         return (
-            scheduler.visiting < scheduler.workers
+            scheduler.visiting < scheduler.max_fetches
             and self._bytes < BATCH_BYTES
             and not self._behind()
             and self._in_time(now)
@@ -141,10 +141,10 @@ class Core:
         """Whether free slots have nothing to do because of the store: it has too much to write, or
         was asked for domains that it has."""
         scheduler = self.scheduler
-        if self.stopping or scheduler.visiting >= scheduler.workers:
+        if self.stopping or scheduler.visiting >= scheduler.max_fetches:
             return False
-        scheduler.ripen(now)
-        return self._behind() if scheduler.ready_count else scheduler.pressing
+        scheduler.move_due(now)
+        return self._behind() if scheduler.ready_count else scheduler.store_has_more
 
     def can_start(self, now: float) -> bool:
         """Whether `start` would find something to do."""
@@ -202,7 +202,7 @@ class Core:
         at = self._slots.turn(address, now, max(self.rules.ip_delay, self._haste()))
         if at > now + self.rules.visit.delay:
             self._leave_line(held)
-            self.scheduler.send_away(held, at)
+            self.scheduler.give_back(held, at)
         else:
             self.scheduler.put_back(held, at)
 
@@ -410,7 +410,7 @@ class Core:
         engines may have nothing to use theirs for, and it gets half of the rest each time."""
         if self._allowance <= 0 and not self.stopping:
             return self._asked_at + SHARE_WAIT
-        if not self.scheduler.starving(now):
+        if not self.scheduler.wants_domains(now):
             return self._asked_at + 1.0
         return self._asked_at + self._haste()
 
@@ -422,8 +422,8 @@ class Core:
         self._asked_at = now
         scheduler, batch = self.scheduler, self.batch
         if self.stopping:
-            scheduler.give_up_all()
-        batch.released = scheduler.leaving(self.clock)
+            scheduler.give_back_all()
+        batch.released = scheduler.take_leaving(self.clock)
         batch.stats = self.stats.to_dict()
         batch.slots = [
             (address, self.clock.ms(until)) for address, until in self._slots.take_freed()
@@ -431,11 +431,11 @@ class Core:
         self.batch = Batch()
         self._bytes = 0
         ending = self.stopping or self._allowance <= 0
-        want = 0 if ending else scheduler.wanted(now, self.stats.store_lag_s)
+        want = 0 if ending else scheduler.domains_to_ask_for(now, self.stats.store_lag_s)
         return Exchange(
             batch,
             want,
-            scheduler.thirsty(),
+            scheduler.to_refill(),
             claims=[] if ending else self._slots.claims(),
             hold_ms=round(self._slots.hold * 1000),
         )
@@ -457,7 +457,7 @@ class Core:
                 held.queued += count
         if reply.scope is not None:
             self.scope = self.harvest.scope = reply.scope
-            self.scheduler.forgive()
+            self.scheduler.try_all_origins()
         for page in reply.skipped:
             self.stats.uncount(page.outcome, page.status)
         _tally(self.stats.drops, committed.drops)
@@ -484,7 +484,7 @@ class Core:
         """Start no more visits; give everything back."""
         self.stopping = True
         self._turns.forget_waiting()
-        self.scheduler.give_up_all()
+        self.scheduler.give_back_all()
 
     @property
     def idle(self) -> bool:

@@ -35,7 +35,7 @@ class Exchange:
 
     batch: Batch
     want: int = 0  # domains to lease
-    thirsty: list[int] = field(default_factory=list)  # domains to refill
+    to_refill: list[int] = field(default_factory=list)  # domains out of URLs
     skipped: list[PageRow] = field(default_factory=list)  # found to be done before
     claims: list[str] = field(default_factory=list)  # addresses for errands
     hold_ms: int = 0  # for how long they are claimed
@@ -114,8 +114,8 @@ class Exchanger:
             if exchange.want:
                 reply.leases = self.frontier.lease(self.owner, exchange.want)
                 reply.asked = exchange.want
-            if exchange.thirsty:
-                reply.runs = self.frontier.refill(exchange.thirsty)
+            if exchange.to_refill:
+                reply.runs = self.frontier.refill(exchange.to_refill)
             if exchange.claims:
                 reply.slots = self.frontier.claim(self.owner, exchange.claims, exchange.hold_ms)
         except StoreGone as error:

@@ -299,7 +299,7 @@ class Engine:
         if self.fetcher.finished or self._to_send:
             return 0.0
         scheduler = self.core.scheduler
-        scheduler.ripen(now)  # or what is due, and can't be started, would make us poll and poll
+        scheduler.move_due(now)  # or what is due, and can't be started, would make us poll and poll
         if self.core.can_start(now) and not self.fetcher.full:
             return 0.0  # a turn starts a bounded number of visits
         times = [self._reported + REPORT_EVERY - now]
@@ -366,10 +366,10 @@ class Engine:
         if failure == Failure.MEMORY:
             self.fetcher.pressed = engine_now()
         else:
-            self._set_workers(self._files.short(self.core.scheduler.visiting))
+            self._set_fetches(self._files.short(self.core.scheduler.visiting))
 
-    def _set_workers(self, workers: int) -> None:
-        self.core.scheduler.workers = workers
+    def _set_fetches(self, number: int) -> None:
+        self.core.scheduler.max_fetches = number
         self.core.stats.short_of_files = self._files.is_short
 
     # -- the store ----------------------------------------------------------------------------
@@ -473,7 +473,7 @@ class Engine:
         stats.uncommitted = len(self.core.batch.pages)
         stats.bodies_mb = self.fetcher.buffered / 1e6
         stats.short_of_memory = now - self.fetcher.pressed < PRESSED or self.fetcher.full
-        self._set_workers(self._files.recover())
+        self._set_fetches(self._files.recover())
         self.pipe.report({"owner": self.owner, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
 
