@@ -11,6 +11,7 @@ import pytest
 
 from lycosa.archive.ledger import Ledger, read, tail
 from lycosa.engine import errands
+from lycosa.engine.actions import Actions
 from lycosa.engine.core import Core, CoreRules
 from lycosa.engine.diary import Diary
 from lycosa.engine.exchange import Exchanger
@@ -100,21 +101,18 @@ class World:
             self.now += step
 
     def _turn(self, core: Core) -> None:
-        waiting = deque(core.start(self.now))
-        lookups, core.lookups = core.lookups, []
-        for held in lookups:
-            waiting.extend(core.resolved(held, SHARED, self.now))
-        while waiting or getattr(core, "detours", None):
-            while getattr(core, "detours", None):
-                waiting.extend(core.go_on(*core.detours.pop(), SHARED, self.now))
-            if not waiting:
-                break
-            request = waiting.popleft()
-            self.asked.append((self.now, request.url))
-            waiting.extend(core.answer(self.reply(request), self.now))
-        self.ledger += [(r.held.name, r.outcome, r.requests) for r in core.ended]
-        core.started.clear()
-        core.ended.clear()
+        """What the core wants is done at once; hosts that have to be looked up are at `SHARED`."""
+        todo = deque([core.start(self.now)])
+        while todo:
+            actions = todo.popleft()
+            self.note(actions)
+            todo += [found(SHARED, self.now) for _, found in actions.lookups]
+            for request in actions.requests:
+                self.asked.append((self.now, request.url))
+                todo.append(core.answer(self.reply(request), self.now))
+
+    def note(self, actions: Actions) -> None:
+        self.ledger += [(r.held.name, r.outcome, r.requests) for r in actions.ends]
 
     def reply(self, request: Request) -> Response:
         response = respond(request, self.web(request.url), self.now)
@@ -825,17 +823,19 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     world.seed("https://a.test/1")
     ledger = Ledger(tmp_path, 1, 1 << 20)
     diary = Diary(ledger, DELAY, StoreClock(TO_MS))
-    core = world.engines[0].core
     plain = world.reply
 
+    def note(actions: Actions) -> None:
+        diary.note_starts(actions.starts)
+        diary.note_delays(actions.delays)
+        ledger.write()
+
     def reply(request: Request) -> Response:
-        if diary.note_starts(core):
-            ledger.write()
         if request.url == "https://a.test/1":
             raise KeyboardInterrupt  # killed
         return plain(request)
 
-    world.reply = reply  # type: ignore[method-assign]
+    world.note, world.reply = note, reply  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         world.run(HOUR)
     ledger.close()

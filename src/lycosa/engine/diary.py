@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from lycosa.archive.ledger import Ledger
 from lycosa.clock import clock_name
-from lycosa.engine.core import Core
 from lycosa.engine.scheduler import Held
 from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.visit_result import Result
 from lycosa.records import Request
 
 
@@ -37,28 +37,25 @@ class Diary:
             self._ledger.clock(clock_name(), clock.ahead_ms, clock.doubt_ms)
             self._noted_ms = clock.ahead_ms
 
-    def note_starts(self, core: Core) -> bool:
-        """Starts and longer delays; whether there were any: then they have to be on file before
-        requests may be sent."""
-        told = bool(core.started or core.learnt)
-        self._ledger.note_started(core.started)
-        core.started.clear()
-        for held in core.learnt:  # behind the starts: a visit may know of it when it begins
-            self._note_delay(held, held.delay)
-        core.learnt.clear()
-        return told
+    def note_starts(self, visits: Iterable[tuple[str, int]]) -> None:
+        """Visits that begin: domain, and when by the store's clock."""
+        self._ledger.note_started(visits)
 
-    def note_ends(self, core: Core) -> bool:
-        """Visits that are over; whether one of them taught us a longer delay: then it should be on
+    def note_delays(self, domains: Iterable[Held]) -> None:
+        """Domains whose visits are under way and that ask for a longer delay."""
+        for held in domains:
+            self._note_delay(held, held.delay)
+
+    def note_ends(self, visits: Iterable[Result]) -> bool:
+        """Visits that are over; whether one of them taught us another delay: then it has to be on
         file soon, or a kill may forget it."""
         learnt = False
-        for result in core.ended:
+        for result in visits:
             held = result.held
             start, end = self._clock.ms(result.started), result.ended_ms
             learnt |= self._note_delay(held, max(held.delay, result.pause))
             outcome = (result.requests, result.address, result.outcome)
             self._ledger.ended(held.name, start, end, *outcome)
-        core.ended.clear()
         return learnt
 
     def _note_delay(self, held: Held, wait: float) -> bool:
@@ -77,7 +74,7 @@ class DiaryThread:
     def __init__(self, ledger: Ledger, wake: Callable[[], None]) -> None:
         self._ledger = ledger
         self._wake = wake
-        self._jobs: queue.SimpleQueue[list[Request]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Sequence[Request]] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, list[Request], Exception | None]]
         self._done = queue.SimpleQueue()
         self._under_way = 0
@@ -89,7 +86,7 @@ class DiaryThread:
         it, whoever they are for."""
         return self._under_way > 0
 
-    def write_before(self, requests: list[Request]) -> None:
+    def write_before(self, requests: Sequence[Request]) -> None:
         """Put everything noted so far on file, and only then hand these requests back."""
         self._under_way += 1
         self._jobs.put(requests)

@@ -28,9 +28,10 @@ from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import LONG_MS, engine_now
+from lycosa.engine.actions import NOTHING, Actions, AddressFound
 from lycosa.engine.address_table import table_of
 from lycosa.engine.control import lateness
-from lycosa.engine.core import LEASE_MARGIN, AddressFound, Core, CoreRules
+from lycosa.engine.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.engine.diary import Diary, DiaryThread
 from lycosa.engine.exchange import Exchange, Exchanger, Reply, StoreThread
 from lycosa.engine.gauges import Gauges
@@ -219,14 +220,6 @@ class Engine:
         answer = self.resolver.cached(split(url).host)
         return None if answer is None else answer.first
 
-    def _look_up(self) -> None:
-        """Find the addresses that the core waits for."""
-        for host, then in self.core.questions():
-            self.resolver.resolve(host, partial(self._resolved, then))
-
-    def _resolved(self, then: AddressFound, answer: Answer) -> None:
-        self._send(then(answer.first, engine_now()))
-
     # -- the loop -----------------------------------------------------------------------------
 
     def run(self) -> int:
@@ -255,11 +248,8 @@ class Engine:
         # What can't be cut into pieces has a turn without the work that can: S3.
         if not (collector.turn() or self._exchange(engine_now())):
             self._responses(engine_now() + RESPONSE_BUDGET)
-            if self.diary.note_ends(self.core):
-                self.diary_thread.write_before([])
             self._start(engine_now() + START_BUDGET)
         self._send_written(engine_now() + START_BUDGET)
-        self._look_up()
         self._report(engine_now())
         gauges.ends(engine_now())
 
@@ -277,13 +267,13 @@ class Engine:
     def _start(self, end: float) -> None:
         """Begin visits, unless responses wait to be worked through, there is no room for more, or
         those that began before have not been sent yet."""
-        requests: list[Request] = []
+        todo = NOTHING
         while len(self.fetcher.finished) < BACKLOG and not self.fetcher.full and not self._to_send:
             more = self.core.start(engine_now())
-            requests += more
-            if not more or engine_now() > end:
+            todo += more
+            if not more.requests or engine_now() > end:
                 break
-        self._send(requests)
+        self._carry_out(todo)
 
     def _lapsed(self) -> bool:
         """Whether the lease ran out; then nothing of ours is on the wire any more."""
@@ -318,7 +308,7 @@ class Engine:
             if response.failure:
                 self._tell(response)
             before = time.thread_time()  # S3 is about work: others may have the core as well
-            self._send(self.core.answer(response, engine_now()))
+            self._carry_out(self.core.answer(response, engine_now()))
             self._gauges.page(time.thread_time() - before)
             if engine_now() > end:
                 break
@@ -334,23 +324,35 @@ class Engine:
         if response.failure in Failure.OURS:
             self._shortage(response.failure)
 
-    def _send(self, requests: list[Request]) -> None:
-        """Starts and longer delays go to the ledger before any request goes to the network."""
-        if self.diary.note_starts(self.core) or self.diary_thread.busy:
+    def _carry_out(self, actions: Actions) -> None:
+        """Do what the core wants. The ledger comes before the network: a start and a longer delay
+        are on file before any request of theirs, or noted after them, is sent."""
+        diary, requests = self.diary, actions.requests
+        if actions.starts:
+            diary.note_starts(actions.starts)
+        if actions.delays:  # behind the starts: a visit may know of one when it begins
+            diary.note_delays(actions.delays)
+        learnt = diary.note_ends(actions.ends) if actions.ends else False
+        if actions.starts or actions.delays or learnt or (requests and self.diary_thread.busy):
             self.diary_thread.write_before(requests)
         else:
             for request in requests:
-                self._send_now(request)
+                self._send(request)
+        for host, then in actions.lookups:
+            self.resolver.resolve(host, partial(self._resolved, then))
+
+    def _resolved(self, then: AddressFound, answer: Answer) -> None:
+        self._carry_out(then(answer.first, engine_now()))
 
     def _send_written(self, end: float) -> None:
         """Requests that had to wait for the ledger."""
         self._to_send += self.diary_thread.written()
         while self._to_send:
-            self._send_now(self._to_send.popleft())
+            self._send(self._to_send.popleft())
             if engine_now() > end:
                 break
 
-    def _send_now(self, request: Request) -> None:
+    def _send(self, request: Request) -> None:
         if self._lapsed():
             unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
             self.fetcher.finished.append(unsent)
@@ -401,7 +403,7 @@ class Engine:
             self._store_failed(reply.error, now)
             return
         lag = self.core.stats.store_lag_s = now - self._commit_began
-        self.core.backlog.settled(*self._size, lag)
+        self.core.outbox.backlog.settled(*self._size, lag)
         self.core.absorb(reply, now)
         self.diary.note_clock()
         self._patience.over()
@@ -411,7 +413,7 @@ class Engine:
     def _store_failed(self, error: BaseException, now: float) -> None:
         if isinstance(error, StoreGone):
             self._failed = (*self._under_way, now + self._patience.after(error))
-            self.core.backlog.away()
+            self.core.outbox.backlog.away()
         elif code := engine_exit(error):
             self._end(code, str(error))
         else:
@@ -470,7 +472,7 @@ class Engine:
         stats.ready = scheduler.ready_count
         stats.crowded = self.core.crowded()
         stats.dns_pending = self.resolver.pending
-        stats.uncommitted = len(self.core.batch.pages)
+        stats.uncommitted = len(self.core.outbox.batch.pages)
         stats.bodies_mb = self.fetcher.buffered / 1e6
         stats.short_of_memory = now - self.fetcher.pressed < PRESSED or self.fetcher.full
         self._set_fetches(self._files.recover())

@@ -65,7 +65,6 @@ class Held:
     outdated: bool = False  # the store may know more of its origins by its next turn
     place: int = 0  # among those who wait for an address, see `address_turns`
     waits_at: str = ""  # that address
-    heads_for: str = ""  # the URL whose address the next visit asks for
     address: str = ""  # where it is being visited, if others must wait for that
 
     def remember(self, fp: int) -> None:
