@@ -14,7 +14,8 @@ from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Scheduler
 from lycosa.engine.store_clock import StoreClock
-from lycosa.engine.visit import Visit, VisitRules
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import VisitRules
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, Request, Response
@@ -214,7 +215,7 @@ def test_a_fault_of_ours_costs_one_url_and_not_the_engine(
     (page,) = bench.answer(one)
     monkeypatch.setattr("lycosa.engine.harvest.parse", lambda *args, **more: 1 / 0)
     bench.answer(page, 200, b"<p>hello")
-    monkeypatch.setattr("lycosa.engine.visit.robots.parse", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr("lycosa.politeness.robots.parse", lambda *args, **more: 1 / 0)
     bench.answer(two, 200, b"User-agent: *")
     outcomes = [(row.url, row.outcome) for row in bench.core.outbox.batch.pages]
     assert outcomes == [("https://a.test/", "bug"), ("https://b.test/", "bug")]

@@ -16,7 +16,8 @@ from test_visit import CLOCK, NOW, reply
 from lycosa.engine import errands
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Held
-from lycosa.engine.visit import Visit, VisitRules
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import VisitRules
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node.seed_file import Seed, read

@@ -18,7 +18,8 @@ from lycosa.engine.exchange import Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Held, KnownOrigin, Scheduler
 from lycosa.engine.store_clock import StoreClock
-from lycosa.engine.visit import Result, Visit, VisitRules
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, QueuedUrl, Request, Response

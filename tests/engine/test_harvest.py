@@ -11,7 +11,7 @@ import pytest
 from lycosa.engine import harvest
 from lycosa.engine.harvest import Harvest, HarvestRules, SentLinks
 from lycosa.engine.scheduler import Held
-from lycosa.engine.visit import Result
+from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated

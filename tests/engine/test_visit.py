@@ -9,7 +9,8 @@ import pytest
 
 from lycosa.engine.scheduler import Held, KnownOrigin
 from lycosa.engine.store_clock import StoreClock
-from lycosa.engine.visit import Result, Visit, VisitRules
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.politeness import robots
 from lycosa.records import (
     Failure,

@@ -23,7 +23,7 @@ from xxhash import xxh3_64_intdigest
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.engine import harvest
-from lycosa.engine.visit import Result
+from lycosa.engine.visit_result import Result
 from lycosa.errors import LycosaError
 from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch

@@ -34,7 +34,13 @@ PURE = {
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
-    *("engine/store_clock", "engine/actions", "engine/address_gate", "engine/outbox"),
+    *(
+        "engine/store_clock",
+        "engine/actions",
+        "engine/visit_origins",
+        "engine/address_gate",
+        "engine/outbox",
+    ),
     *("node/seed_file", "node/first_visits"),
 }
 NOT_PURE = {

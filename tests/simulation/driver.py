@@ -20,7 +20,7 @@ from lycosa.engine.exchange import Exchanger, Reply
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Scheduler
 from lycosa.engine.store_clock import StoreClock
-from lycosa.engine.visit import VisitRules
+from lycosa.engine.visit_result import VisitRules
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier

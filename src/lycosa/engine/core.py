@@ -19,7 +19,8 @@ from lycosa.engine.harvest import Harvest
 from lycosa.engine.outbox import Outbox
 from lycosa.engine.scheduler import Held, Scheduler
 from lycosa.engine.store_clock import StoreClock
-from lycosa.engine.visit import Result, Visit, VisitRules
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.metrics import Stats
 from lycosa.outcomes import Outcome
 from lycosa.politeness.address_turns import OwnTable, Table
@@ -163,7 +164,7 @@ class Core:
         if visit.first is not None and is_errand(visit.first):
             request.only = self._gate.slots.address(held.id)
         self._allowance -= 1
-        return Actions(((held.name, visit.now_ms),), delays, requests=(request,))
+        return Actions(((held.name, self.clock.ms(now)),), delays, requests=(request,))
 
     def answer(self, response: Response, now: float) -> Actions:
         """A response arrived: its visit goes on or ends."""

@@ -85,6 +85,14 @@ def where(origin: str, known: KnownOrigin | None, now_ms: int) -> tuple[Url, int
     return robots_txt(origin), 0
 
 
+def forget_run(held: Held, start: str = "") -> None:
+    """The store fails what is queued of an origin or domain: the run must not fail it again.
+    Errands stay there and here: others wait for them."""
+    kept = [url for url in held.run if is_errand(url) or not url.url.startswith(start)]
+    held.run.clear()
+    held.run.extend(kept)
+
+
 def first_url(held: Held, now_ms: int) -> str:
     """Where the first request of a visit goes, if its first URL needs a robots.txt that is known to
     be at another host of the domain; else that URL's own host."""

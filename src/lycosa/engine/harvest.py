@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
 from lycosa.engine.scheduler import Held
-from lycosa.engine.visit import Result
+from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch, Purge
 from lycosa.metrics import Stats
 from lycosa.outcomes import Drop, Outcome, of_status

@@ -42,7 +42,7 @@ from lycosa.engine.parsing_mark import Mark
 from lycosa.engine.pipe import Pipe
 from lycosa.engine.scheduler import Scheduler
 from lycosa.engine.store_clock import StoreClock
-from lycosa.engine.visit import VisitRules
+from lycosa.engine.visit_result import VisitRules
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
 from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
 from lycosa.fetch.certificates import as_path

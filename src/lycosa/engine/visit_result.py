@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lycosa.engine.scheduler import Held
-from lycosa.records import Flag, Kind, Origin, QueuedUrl, Response, SharedRobots, Url
+from lycosa.records import Flag, Kind, Origin, QueuedUrl, Request, Response, SharedRobots, Url
+from lycosa.urls.canonical import Parts
 
 DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
@@ -52,6 +53,13 @@ def detail(response: Response) -> str:
     what = "robots.txt" if response.request.kind == Kind.ROBOTS else "a page"
     called = response.failure or f"status {response.status}"
     return ": ".join(filter(None, (f"{what}: {called}", response.reason[:DETAIL_CHARS])))
+
+
+def request(result: Result, rules: VisitRules, url: str, parts: Parts, kind: Kind) -> Request:
+    """A request of a visit, counted. The visit is over by its end, whatever comes."""
+    result.requests += 1
+    deadline = result.started + rules.timeout
+    return Request(url, parts.host, parts.port, parts.https, kind, deadline)
 
 
 def kind_of(url: QueuedUrl) -> Kind:
