@@ -16,8 +16,6 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +26,13 @@ from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import LONG_MS, engine_now
-from lycosa.engine.actions import NOTHING, Actions, AddressFound
+from lycosa.engine.actions import NOTHING
 from lycosa.engine.address_table import table_of
 from lycosa.engine.control import lateness
 from lycosa.engine.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.engine.diary import Diary, DiaryThread
-from lycosa.engine.exchange import Exchange, Exchanger, Reply, StoreThread
+from lycosa.engine.dispatch import Dispatcher
+from lycosa.engine.exchange import Exchanger, StoreThread
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.memory import Collector, share_heap
@@ -42,11 +41,12 @@ from lycosa.engine.parsing_mark import Mark
 from lycosa.engine.pipe import Pipe
 from lycosa.engine.scheduler import Scheduler
 from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.store_link import StoreLink
 from lycosa.engine.visit_result import VisitRules
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
 from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
 from lycosa.fetch.certificates import as_path
-from lycosa.fetch.dns import Answer, Resolver, routes_ipv6
+from lycosa.fetch.dns import Resolver, routes_ipv6
 from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
 from lycosa.fetch.poller import Poller, Ready
 from lycosa.frontier.backoff import Patience
@@ -54,7 +54,7 @@ from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
-from lycosa.records import Failure, Request, Response
+from lycosa.records import Failure, Response
 from lycosa.settings.values import CrawlSettings
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
@@ -72,7 +72,6 @@ SWITCH = 0.0005  # seconds after which the store thread gives the interpreter ba
 BACKLOG = 32  # responses that wait, above which no visit is started
 REPORT_EVERY = 1.0
 WARN_EVERY = 10.0
-STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
 PRESSED = 5.0  # seconds for which a shortage of memory is told
 
 log = get_logger("engine")
@@ -96,14 +95,14 @@ class Engine:
         self._make_archive()
         self._make_core()
         self.store = StoreThread(self.exchanger, self.poller.wake)
-        self._failed: tuple[Exchange, bool, float] | None = None
-        self._stop_at = 0.0
-        self._closing = False
-        self.exit_code: int | None = None
+        cancel = self.fetcher.cancel_all
+        self.link = StoreLink(self.owner, self.core, self.store, self.diary, self._patience, cancel)
+        self.dispatch = Dispatcher(
+            self.diary, self.diary_thread, self.fetcher, self.resolver, self._lapsed
+        )
         late = lateness(settings.get("control"), first=settings["engine"] == 0)
         self._gauges = Gauges(self.core.stats, late, settings["engines"])
         self._reported = 0.0
-        self._commit_began = 0.0
         self._warned = float("-inf")
 
     def _now_ms(self) -> int:
@@ -164,7 +163,6 @@ class Engine:
             self.clock.doubt_ms = LONG_MS  # until the first commit: the supervisor measured it
         self.diary = Diary(self.ledger, self.crawl.delay, self.clock)
         self.diary_thread = DiaryThread(self.ledger, self.poller.wake)
-        self._to_send: deque[Request] = deque()  # what had to be in the ledger is there
         text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
         warc = None
         if self.settings["warc"]:
@@ -230,9 +228,9 @@ class Engine:
         self.poller.watch(0, True, False, self._hear)
         sys.setswitchinterval(SWITCH)
         collector = Collector()
-        while self.exit_code is None:
+        while self.link.exit_code is None:
             self._turn(collector)
-        return self.exit_code
+        return self.link.exit_code
 
     def _turn(self, collector: Collector) -> None:
         gauges = self._gauges
@@ -246,10 +244,10 @@ class Engine:
         self.resolver.turn()
         self.fetcher.turn(engine_now())
         # What can't be cut into pieces has a turn without the work that can: S3.
-        if not (collector.turn() or self._exchange(engine_now())):
+        if not (collector.turn() or self.link.turn(engine_now())):
             self._responses(engine_now() + RESPONSE_BUDGET)
             self._start(engine_now() + START_BUDGET)
-        self._send_written(engine_now() + START_BUDGET)
+        self.dispatch.send_written(engine_now() + START_BUDGET)
         self._report(engine_now())
         gauges.ends(engine_now())
 
@@ -268,12 +266,13 @@ class Engine:
         """Begin visits, unless responses wait to be worked through, there is no room for more, or
         those that began before have not been sent yet."""
         todo = NOTHING
-        while len(self.fetcher.finished) < BACKLOG and not self.fetcher.full and not self._to_send:
+        fetcher, late = self.fetcher, self.dispatch.late
+        while len(fetcher.finished) < BACKLOG and not fetcher.full and not late:
             more = self.core.start(engine_now())
             todo += more
             if not more.requests or engine_now() > end:
                 break
-        self._carry_out(todo)
+        self.dispatch.carry_out(todo)
 
     def _lapsed(self) -> bool:
         """Whether the lease ran out; then nothing of ours is on the wire any more."""
@@ -286,19 +285,15 @@ class Engine:
 
     def _timeout(self, now: float) -> float:
         """How long nothing can happen by itself."""
-        if self.fetcher.finished or self._to_send:
+        if self.fetcher.finished or self.dispatch.late:
             return 0.0
         scheduler = self.core.scheduler
         scheduler.move_due(now)  # or what is due, and can't be started, would make us poll and poll
         if self.core.can_start(now) and not self.fetcher.full:
             return 0.0  # a turn starts a bounded number of visits
-        times = [self._reported + REPORT_EVERY - now]
-        if not self.store.busy:
-            times.append(0.05 if self._stop_at else self.core.due_at(now) - now)
+        moments = (self._reported + REPORT_EVERY, self.link.due_at(now), scheduler.next_time())
+        times = [moment - now for moment in moments if moment is not None]
         times += [t for t in (self.fetcher.timeout(), self.resolver.timeout()) if t is not None]
-        waiting = scheduler.next_time()
-        if waiting is not None:
-            times.append(waiting - now)
         return max(0.0, min(times))
 
     def _responses(self, end: float) -> None:
@@ -308,7 +303,7 @@ class Engine:
             if response.failure:
                 self._tell(response)
             before = time.thread_time()  # S3 is about work: others may have the core as well
-            self._carry_out(self.core.answer(response, engine_now()))
+            self.dispatch.carry_out(self.core.answer(response, engine_now()))
             self._gauges.page(time.thread_time() - before)
             if engine_now() > end:
                 break
@@ -324,41 +319,6 @@ class Engine:
         if response.failure in Failure.OURS:
             self._shortage(response.failure)
 
-    def _carry_out(self, actions: Actions) -> None:
-        """Do what the core wants. The ledger comes before the network: a start and a longer delay
-        are on file before any request of theirs, or noted after them, is sent."""
-        diary, requests = self.diary, actions.requests
-        if actions.starts:
-            diary.note_starts(actions.starts)
-        if actions.delays:  # behind the starts: a visit may know of one when it begins
-            diary.note_delays(actions.delays)
-        learnt = diary.note_ends(actions.ends) if actions.ends else False
-        if actions.starts or actions.delays or learnt or (requests and self.diary_thread.busy):
-            self.diary_thread.write_before(requests)
-        else:
-            for request in requests:
-                self._send(request)
-        for host, then in actions.lookups:
-            self.resolver.resolve(host, partial(self._resolved, then))
-
-    def _resolved(self, then: AddressFound, answer: Answer) -> None:
-        self._carry_out(then(answer.first, engine_now()))
-
-    def _send_written(self, end: float) -> None:
-        """Requests that had to wait for the ledger."""
-        self._to_send += self.diary_thread.written()
-        while self._to_send:
-            self._send(self._to_send.popleft())
-            if engine_now() > end:
-                break
-
-    def _send(self, request: Request) -> None:
-        if self._lapsed():
-            unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
-            self.fetcher.finished.append(unsent)
-        else:
-            self.fetcher.start(request)
-
     def _shortage(self, failure: str) -> None:
         """Not the host's fault. Out of open files: fewer fetches at once."""
         if failure == Failure.NAMESERVER:
@@ -370,55 +330,6 @@ class Engine:
         else:
             self._set_fetches(self._files.short(self.core.scheduler.visiting))
 
-    def _set_fetches(self, number: int) -> None:
-        self.core.scheduler.max_fetches = number
-        self.core.stats.short_of_files = self._files.is_short
-
-    # -- the store ----------------------------------------------------------------------------
-
-    def _exchange(self, now: float) -> bool:
-        """One step of it; returns whether an answer was worked through, or something was sent."""
-        reply = self.store.poll()
-        if reply is not None:
-            self._absorb(reply, now)
-            return True
-        if self.store.busy:
-            return False
-        if self._failed is not None:
-            self._try_again(now)
-        elif self._stop_at:
-            self._wind_down(now)
-        elif self.core.due(now):
-            self._submit(self.core.exchange(now), False, now)
-        return self.store.busy
-
-    def _submit(self, exchange: Exchange, closing: bool, now: float) -> None:
-        self._commit_began = now
-        self._under_way = (exchange, closing)
-        self._size = len(exchange.batch.pages), len(exchange.batch.links)
-        self.store.submit(exchange, closing)
-
-    def _absorb(self, reply: Reply, now: float) -> None:
-        if reply.error is not None:
-            self._store_failed(reply.error, now)
-            return
-        lag = self.core.stats.store_lag_s = now - self._commit_began
-        self.core.outbox.backlog.settled(*self._size, lag)
-        self.core.absorb(reply, now)
-        self.diary.note_clock()
-        self._patience.over()
-        if self._closing:
-            self.exit_code = 0
-
-    def _store_failed(self, error: BaseException, now: float) -> None:
-        if isinstance(error, StoreGone):
-            self._failed = (*self._under_way, now + self._patience.after(error))
-            self.core.outbox.backlog.away()
-        elif code := engine_exit(error):
-            self._end(code, str(error))
-        else:
-            raise error
-
     def _warn(self, text: str) -> None:
         """Say it, but not more often than every ten seconds."""
         now = engine_now()
@@ -426,26 +337,9 @@ class Engine:
             self._warned = now
             log.warning(text, engine=self.owner)
 
-    def _try_again(self, now: float) -> None:
-        if self._failed is not None and now >= self._failed[2]:
-            exchange, closing, _ = self._failed
-            self._failed = None
-            self._submit(exchange, closing, now)
-
-    def _wind_down(self, now: float) -> None:
-        """After `stop`: let fetches finish for a while, then commit and give everything back."""
-        if self.core.scheduler.visiting and now > self._stop_at:
-            self.fetcher.cancel_all()
-        idle = self.core.scheduler.visiting == 0
-        if idle or self.core.scheduler.many_leaving or self.core.due(now):
-            exchange = self.core.exchange(now)
-            self._closing = idle and not self.core.scheduler.held
-            self._submit(exchange, self._closing, now)
-
-    def _end(self, code: int, why: str) -> None:
-        log.error(why, engine=self.owner)
-        self.fetcher.cancel_all()
-        self.exit_code = code
+    def _set_fetches(self, number: int) -> None:
+        self.core.scheduler.max_fetches = number
+        self.core.stats.short_of_files = self._files.is_short
 
     # -- the supervisor -----------------------------------------------------------------------
 
@@ -455,9 +349,8 @@ class Engine:
             # The supervisor is gone: nobody guards the directory any more.
             self.fetcher.cancel_all()
             os._exit(EXIT_ORPHAN)
-        if stop and not self._stop_at:
-            self._stop_at = engine_now() + STOP_GRACE
-            self.core.stop()
+        if stop:
+            self.link.stop(engine_now())
 
     def _report(self, now: float) -> None:
         if now - self._reported < REPORT_EVERY:
@@ -465,8 +358,7 @@ class Engine:
         self._reported = now
         stats, scheduler = self.core.stats, self.core.scheduler
         scheduler.rate = self._gauges.look(now)
-        if self.store.busy:
-            stats.store_lag_s = max(stats.store_lag_s, now - self._commit_began)
+        stats.store_lag_s = max(stats.store_lag_s, self.link.lag(now))
         stats.in_flight = self.fetcher.in_flight
         stats.held = len(scheduler.held)
         stats.ready = scheduler.ready_count
