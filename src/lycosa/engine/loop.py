@@ -36,10 +36,10 @@ from lycosa.engine.exchange import Exchanger, StoreThread
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.memory import Collector, share_heap
-from lycosa.engine.open_files import Files
 from lycosa.engine.parsing_mark import Mark
 from lycosa.engine.pipe import Pipe
 from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.shortages import Shortages
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.store_link import StoreLink
 from lycosa.engine.visit_result import VisitRules
@@ -54,25 +54,22 @@ from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
-from lycosa.records import Failure, Response
 from lycosa.settings.values import CrawlSettings
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
 
 SEGMENT_BYTES = 1 << 30
 NAMES = 50_000  # addresses of hosts that are remembered, 500 bytes each: those of all held domains
-# Seconds of a turn that may go to each kind of work, by the clock on the wall: whoever else wants
-# the core or the interpreter must not make turns long. What is left waits for the next turn.
+# Seconds of a turn that may go to each kind of work, by wall time: a turn must not become long
+# because others want the core or the interpreter. What is left waits for the next turn.
 SERVE_BUDGET = 0.007  # sockets
-SOCKETS = 64  # looked at in one turn: more than the budget is good for would be asked for twice
-FULL_BUDGET = 0.001  # sockets, while many responses wait: what has come goes before what comes
+SOCKETS = 64  # asked of one poll: those that the budget does not suffice for are polled again
+FULL_BUDGET = 0.001  # sockets, while many responses wait: they come first
 RESPONSE_BUDGET = 0.010  # responses
 START_BUDGET = 0.004  # new visits
-SWITCH = 0.0005  # seconds after which the store thread gives the interpreter back to the loop
+SWITCH = 0.0005  # seconds after which the store thread lets the loop have the interpreter
 BACKLOG = 32  # responses that wait, above which no visit is started
 REPORT_EVERY = 1.0
-WARN_EVERY = 10.0
-PRESSED = 5.0  # seconds for which a shortage of memory is told
 
 log = get_logger("engine")
 
@@ -86,7 +83,6 @@ class Engine:
         self.root = Path(settings["data_dir"])
         self.clock = StoreClock(settings["to_ms"])
         self.workers = int(settings["workers"])
-        self._files = Files(self.workers)
         self.poller = Poller()
         self.pipe = Pipe()
         self._patience = Patience(self.crawl.lease_time)
@@ -100,10 +96,12 @@ class Engine:
         self.dispatch = Dispatcher(
             self.diary, self.diary_thread, self.fetcher, self.resolver, self._lapsed
         )
+        self.shortages = Shortages(
+            self.owner, self.workers, self.core.scheduler, self.fetcher, self.core.stats
+        )
         late = lateness(settings.get("control"), first=settings["engine"] == 0)
         self._gauges = Gauges(self.core.stats, late, settings["engines"])
         self._reported = 0.0
-        self._warned = float("-inf")
 
     def _now_ms(self) -> int:
         return self.clock.ms(engine_now())
@@ -252,8 +250,8 @@ class Engine:
         gauges.ends(engine_now())
 
     def _serve(self, ready: list[Ready], end: float) -> None:
-        """P4: the lease is looked at before every socket, for a process may be stopped anywhere.
-        Sockets that nobody had time for are ready again at the next poll."""
+        """P4: the lease is checked before every socket, for the process may have been paused at
+        any point. Sockets that there was no time for are ready again at the next poll."""
         for each in ready:
             if self._lapsed():
                 return
@@ -264,10 +262,11 @@ class Engine:
 
     def _start(self, end: float) -> None:
         """Begin visits, unless responses wait to be worked through, there is no room for more, or
-        those that began before have not been sent yet."""
-        todo = NOTHING
-        fetcher, late = self.fetcher, self.dispatch.late
-        while len(fetcher.finished) < BACKLOG and not fetcher.full and not late:
+        requests of visits that began before have not been sent yet."""
+        if self.dispatch.late:
+            return
+        todo, fetcher = NOTHING, self.fetcher
+        while len(fetcher.finished) < BACKLOG and not fetcher.full:
             more = self.core.start(engine_now())
             todo += more
             if not more.requests or engine_now() > end:
@@ -275,7 +274,7 @@ class Engine:
         self.dispatch.carry_out(todo)
 
     def _lapsed(self) -> bool:
-        """Whether the lease ran out; then nothing of ours is on the wire any more."""
+        """Whether the lease ran out; then all fetches are cut off."""
         if not self.core.deadline or engine_now() <= self.core.deadline:
             return False
         if self.fetcher.in_flight:
@@ -284,11 +283,11 @@ class Engine:
         return True
 
     def _timeout(self, now: float) -> float:
-        """How long nothing can happen by itself."""
+        """Seconds for which the loop has nothing to do unless a socket is ready."""
         if self.fetcher.finished or self.dispatch.late:
             return 0.0
         scheduler = self.core.scheduler
-        scheduler.move_due(now)  # or what is due, and can't be started, would make us poll and poll
+        scheduler.move_due(now)  # or the loop would never sleep while a due domain can't be started
         if self.core.can_start(now) and not self.fetcher.full:
             return 0.0  # a turn starts a bounded number of visits
         moments = (self._reported + REPORT_EVERY, self.link.due_at(now), scheduler.next_time())
@@ -301,52 +300,21 @@ class Engine:
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
             if response.failure:
-                self._tell(response)
-            before = time.thread_time()  # S3 is about work: others may have the core as well
+                self.shortages.note(response)
+            before = (
+                time.thread_time()
+            )  # S3 is about a page's own work, not about others' on the core
             self.dispatch.carry_out(self.core.answer(response, engine_now()))
             self._gauges.page(time.thread_time() - before)
             if engine_now() > end:
                 break
-
-    def _tell(self, response: Response) -> None:
-        log.debug(
-            "a request failed",
-            url=response.request.url,
-            failure=response.failure,
-            reason=response.reason,
-            address=response.address,
-        )
-        if response.failure in Failure.OURS:
-            self._shortage(response.failure)
-
-    def _shortage(self, failure: str) -> None:
-        """Not the host's fault. Out of open files: fewer fetches at once."""
-        if failure == Failure.NAMESERVER:
-            self._warn("no name server can be reached: the command 'check' says more")
-            return
-        self.core.stats.local_shortage += 1
-        if failure == Failure.MEMORY:
-            self.fetcher.pressed = engine_now()
-        else:
-            self._set_fetches(self._files.short(self.core.scheduler.visiting))
-
-    def _warn(self, text: str) -> None:
-        """Say it, but not more often than every ten seconds."""
-        now = engine_now()
-        if now - self._warned >= WARN_EVERY:
-            self._warned = now
-            log.warning(text, engine=self.owner)
-
-    def _set_fetches(self, number: int) -> None:
-        self.core.scheduler.max_fetches = number
-        self.core.stats.short_of_files = self._files.is_short
 
     # -- the supervisor -----------------------------------------------------------------------
 
     def _hear(self, fd: int, events: int) -> None:
         stop = self.pipe.hear()
         if stop is None:
-            # The supervisor is gone: nobody guards the directory any more.
+            # The supervisor is gone: another may lock the directory now.
             self.fetcher.cancel_all()
             os._exit(EXIT_ORPHAN)
         if stop:
@@ -366,8 +334,7 @@ class Engine:
         stats.dns_pending = self.resolver.pending
         stats.uncommitted = len(self.core.outbox.batch.pages)
         stats.bodies_mb = self.fetcher.buffered / 1e6
-        stats.short_of_memory = now - self.fetcher.pressed < PRESSED or self.fetcher.full
-        self._set_fetches(self._files.recover())
+        self.shortages.look(now)
         self.pipe.report({"owner": self.owner, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
 
