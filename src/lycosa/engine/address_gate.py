@@ -49,8 +49,8 @@ class AddressGate:
         return first_url(held, now_ms) if self._ip_delay else held.run[0].url
 
     def admits(self, held: Held, address: str, now: float) -> bool:
-        """Whether a visit begins at this address ('': there is none); else the domain waits. Slots
-        are not held for long: where there are turns, an errand waits for its turn first."""
+        """Whether a visit may begin at this address ('': there is none); if not, the domain waits.
+        An errand waits for its turn before it asks for a slot: slots are not held for long."""
         if not self._ip_delay:
             return self._has_slot(held, address, now) or self._wait_for_slot(held, address, now)
         if address != held.waits_at:  # its name has moved, or its next URL is elsewhere
@@ -85,8 +85,9 @@ class AddressGate:
         return False
 
     def moves(self, held: Held, here: str, address: str, now: float) -> bool:
-        """Whether a visit that was `here` may go on at another address. It does not queue up there;
-        or many domains could lead us to one address at the same moment, by hosts of theirs."""
+        """Whether a visit that was `here` may go on at another address now; it does not queue up
+        there. Without this check many domains could lead us to one address at the same moment, by
+        hosts of theirs."""
         if not address or address == here or self._exempt(address):
             return True
         if not self._turns.begin(address, now):

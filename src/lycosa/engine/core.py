@@ -32,7 +32,6 @@ STARTS = 8  # at once: the loop looks at its clock in between
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
 NO_FAILURE = frozenset({"fetched", "nothing", "stopped", WAITS, OUTCOME})  # outcomes of visits
-BUG = Outcome.BUG  # outcome of a URL whose handling raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,12 @@ class CoreRules:
 
 
 class Core:
-    """One engine's state."""
+    """What one engine knows and decides.
+
+    `address_of`: the address of a URL's host, None if it has to be looked up, '' if there is none;
+    `exempt`: see `AddressGate`; `parsing` is told which URL is worked on now, and `bug` of a URL
+    whose handling raised.
+    """
 
     def __init__(
         self,
@@ -173,7 +177,7 @@ class Core:
             self.outbox.keep_robots(response, self.clock.ms(response.ended))
         visit = asked.token
         assert isinstance(visit, Visit)
-        asked.token = None  # or the visit holds itself through its page, until the GC
+        asked.token = None  # or visit, page and request would form a cycle, which nobody frees
         request = self._continue(visit, response)
         delays = self._learn(visit)
         if request is None:
@@ -200,7 +204,8 @@ class Core:
         return self.answer(Response(request, failure=Failure.STOPPED, ended=now), now)
 
     def _continue(self, visit: Visit, response: Response) -> Request | None:
-        """What a visit does next. A fault of ours costs one URL, not the engine (S3)."""
+        """What a visit does next. If lycosa's own code raises, that costs one URL and not the
+        engine (S3)."""
         self._mark(visit)
         try:
             request = visit.resume(response)
@@ -211,18 +216,19 @@ class Core:
         return request
 
     def _mark(self, visit: Visit) -> None:
-        """If this kills the process, the next one knows which URL it was."""
+        """If this kills the process, its supervisor knows which URL it was."""
         if visit.first is not None:
             self._parsing(visit.held.id, visit.first.order, visit.first.fp)
 
     def _give_up(self, visit: Visit) -> None:
         url = visit.current
         self._bug(url.url if url is not None else visit.held.name)
-        visit.give_up(BUG)
+        visit.give_up(Outcome.BUG)
 
     def _learn(self, visit: Visit) -> tuple[Held, ...]:
-        """A longer delay is told at once: a kill in the middle of the visit must not forget it. The
-        ledger hears of it only if it hears of the visit."""
+        """The domain, if the visit has just learnt that it asks for a longer delay: a kill in the
+        middle of the visit must not forget that. The ledger hears of it only if it hears of the
+        visit, which needs a request."""
         result = visit.result
         if not result.learnt_delay:
             return ()
@@ -274,9 +280,9 @@ class Core:
         return self.outbox.due() or now >= self.due_at(now)
 
     def due_at(self, now: float) -> float:
-        """When the store is asked next: in a second. An engine that has nothing to do asks earlier.
-        So does one that used up its share of the page limit: the other engines may have nothing to
-        use theirs for, and it gets half of the rest each time."""
+        """When the store is asked next: after a second, or earlier if a fetch is free. An engine
+        that used up its share of the page limit asks early as well: the others may have no use for
+        theirs, and it gets its part of what is left each time."""
         if self._allowance <= 0 and not self.stopping:
             return self._asked_at + SHARE_WAIT
         if not self.scheduler.wants_domains(now):

@@ -1,9 +1,8 @@
-"""What an engine tells its ledger of visits, and when: starts and longer delays before a request
-goes out, ends when they are known, and which clock it goes by. Decides nothing.
+"""The lines of an engine's ledger of visits: starts, ends, longer delays, and the store's clock.
 
-The loop must not wait for the disk, and a write to a file may do so for a quarter of a second while
-the store thread syncs others. So a thread writes the lines, and hands back the requests that had to
-wait for them.
+Owns the thread that writes them. The loop must not wait for the disk, and a write to a file may do
+so for a quarter of a second while the store thread syncs others. So a thread writes the lines, and
+hands back the requests that had to wait for them. Which ones have to wait is decided in `dispatch`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from lycosa.records import Request
 
 
 class Diary:
-    """The pen of one engine; `delay` is the crawl's, in seconds."""
+    """Notes what happens in one engine; `delay` is the crawl's, in seconds."""
 
     def __init__(self, ledger: Ledger, delay: float, clock: StoreClock) -> None:
         self._ledger = ledger
@@ -31,7 +30,7 @@ class Diary:
         self.note_clock()
 
     def note_clock(self) -> None:
-        """If the store's clock is seen differently: what the times of all later lines are."""
+        """Note what the times of all later lines are, if the store's clock has changed."""
         clock = self._clock
         if clock.ahead_ms != self._noted_ms:
             self._ledger.clock(clock_name(), clock.ahead_ms, clock.doubt_ms)
@@ -42,13 +41,13 @@ class Diary:
         self._ledger.note_started(visits)
 
     def note_delays(self, domains: Iterable[Held]) -> None:
-        """Domains whose visits are under way and that ask for a longer delay."""
+        """Domains under visit that ask for a longer delay."""
         for held in domains:
             self._note_delay(held, held.delay)
 
     def note_ends(self, visits: Iterable[Result]) -> bool:
-        """Visits that are over; whether one of them taught us another delay: then it has to be on
-        file soon, or a kill may forget it."""
+        """Visits that are over; whether one of them taught us another delay: it has to be on file
+        soon, or a kill may forget it."""
         learnt = False
         for result in visits:
             held = result.held
@@ -59,7 +58,8 @@ class Diary:
         return learnt
 
     def _note_delay(self, held: Held, wait: float) -> bool:
-        """How long a domain will be left alone, if it is not the usual delay."""
+        """How long a domain will be left alone, if that is longer than the crawl's delay; whether
+        this is news."""
         own_ms = round(wait * 1000) if wait > self._delay else 0
         if own_ms == held.noted_ms:
             return False
@@ -82,8 +82,7 @@ class DiaryThread:
 
     @property
     def busy(self) -> bool:
-        """Whether something is not on file yet that was noted before: requests must not overtake
-        it, whoever they are for."""
+        """Whether something is not on file yet that was noted before."""
         return self._under_way > 0
 
     def write_before(self, requests: Sequence[Request]) -> None:

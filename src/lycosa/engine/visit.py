@@ -62,8 +62,8 @@ class Visit:
         self.rules = rules
         self.scope = scope
         self.result = Result(held, now, now, clock.ms(now))
-        self.first: QueuedUrl | None = None  # of the visit, with its place in the queue
-        self.current: QueuedUrl | None = None
+        self.first: QueuedUrl | None = None  # that is tried, with its place in the queue
+        self.current: QueuedUrl | None = None  # it, or where its redirects led
         self._clock = clock
         self._origins = VisitOrigins(held, rules, scope, clock, self.result, shared)
         self._hops = 0
@@ -92,15 +92,15 @@ class Visit:
         return following
 
     def give_up(self, reason: str) -> None:
-        """A fault of ours: it costs the URL that the visit is busy with, if any."""
+        """lycosa's own code raised: the URL that the visit is busy with, if any, fails."""
         if self.current is not None:
             self._fail(self.current, reason)
 
     # -- the visit ----------------------------------------------------------------------------
 
     def _run(self) -> Steps:
-        """URLs that need no request are settled on the way; the first page ends the visit. Only the
-        first URL may be an errand: for that one a slot was asked for."""
+        """URLs that need no request are settled on the way; the first page ends the visit. Of
+        errands only the first URL is tried: it is the one that a slot was asked for."""
         run = self.held.run
         head = run[0] if run else None
         if self.scope.excluded_domain(self.held.name):
@@ -151,7 +151,7 @@ class Visit:
         if known is None or known.record.retry_ms <= self.result.ended_ms:
             return False
         if known.record.aim and errands.is_errand(url):
-            return False  # or two that send us to each other would wait for ever
+            return False  # or two origins that send us to each other would wait for ever
         self._settle(url, known.record)
         return True
 
@@ -184,7 +184,8 @@ class Visit:
         return True
 
     def _no_robots(self, url: QueuedUrl, parts: Parts, failure: str) -> QueuedUrl | None:
-        """robots.txt could not be had: another URL to try now, or the wait of this one."""
+        """The rules could not be had: another URL to try now; or None, and this one waits or
+        fails."""
         if failure == Failure.STOPPED:
             self._stop(url)
             return None
@@ -236,11 +237,12 @@ class Visit:
         return self._step_to(url, target, response)
 
     def _step_to(self, url: QueuedUrl, target: Url, response: Response | None) -> QueuedUrl | None:
-        """Record that `url` leads to `target` in the same domain, and go there now if we may."""
+        """Record that `url` leads to `target` in the same domain; the URL to go on with, if the
+        visit may go there now."""
         self._hops += 1
         fp = fingerprint(target)
         if fp == url.fp:
-            # Only tracking was added or taken away: the same page under another name.
+            # Only a tracking parameter was added or removed: the same page under another name.
             return replace(url, url=target)
         self._move(url, target, response)
         step = self._queued(fp) or QueuedUrl(fp, target, url.depth, FOUND)
@@ -264,6 +266,8 @@ class Visit:
                 self.held.run.remove(url)
                 return url
         return None
+
+    # -- errands ------------------------------------------------------------------------------
 
     def _errand(self, url: QueuedUrl) -> Steps:
         """Another domain's robots.txt is here: one request, and nothing else in this visit."""
@@ -321,7 +325,7 @@ class Visit:
             self._wait(url, pause.seconds, url.attempts)
 
     def _fail(self, url: QueuedUrl, reason: str, status: int = 0) -> None:
-        """Of an errand those must hear who wait for it, or they would wait for ever."""
+        """A URL fails for good. Of an errand, the origins that wait for its answer are told."""
         if errands.is_errand(url):
             self._answer_errand(url, errands.NOTHING)
         else:
@@ -338,7 +342,7 @@ class Visit:
             self.result.deferred.append((url, until_ms, attempts))
 
     def _stop(self, url: QueuedUrl) -> None:
-        """Cut off by us: the URL is still queued, a redirect's target becomes so."""
+        """The engine cut the request off: the URL stays queued, a redirect's target becomes so."""
         self.result.stopped = True
         self.result.outcome = "stopped"
         if url.order == FOUND:

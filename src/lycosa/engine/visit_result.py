@@ -32,7 +32,7 @@ class Result:
     requests: int = 0
     address: str = ""
     outcome: str = "nothing"
-    stopped: bool = False  # we cut it off ourselves
+    stopped: bool = False  # the engine cut it off
     page: tuple[QueuedUrl, Response] | None = None
     moved: list[tuple[QueuedUrl, Url, Response | None]] = field(default_factory=list)
     failed: list[tuple[QueuedUrl, str, int]] = field(default_factory=list)  # reason, status
@@ -49,14 +49,14 @@ class Result:
 
 
 def detail(response: Response) -> str:
-    """A failure in words: what it is called here, and what the library said."""
+    """A failure in words: lycosa's name for it, and what the library said."""
     what = "robots.txt" if response.request.kind == Kind.ROBOTS else "a page"
     called = response.failure or f"status {response.status}"
     return ": ".join(filter(None, (f"{what}: {called}", response.reason[:DETAIL_CHARS])))
 
 
 def request(result: Result, rules: VisitRules, url: str, parts: Parts, kind: Kind) -> Request:
-    """A request of a visit, counted. The visit is over by its end, whatever comes."""
+    """A request of a visit, counted; it may take until the visit's time is up."""
     result.requests += 1
     deadline = result.started + rules.timeout
     return Request(url, parts.host, parts.port, parts.https, kind, deadline)
