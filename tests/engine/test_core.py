@@ -36,11 +36,11 @@ class Bench:
         self.store.db.execute("PRAGMA synchronous = OFF")
         scope = Scope(ScopeRules())
         harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
-        workers = int(str(rules.pop("workers", 100)))
+        fetches = int(str(rules.pop("fetches", 100)))
         address = str(rules.pop("address", ""))
         core_rules = CoreRules(VisitRules(70.0), **{"ip_delay": 0.0, **rules})  # type: ignore[arg-type]
         self.core = Core(
-            core_rules, Scheduler(70.0, workers), harvest, scope, StoreClock(TO_MS),
+            core_rules, Scheduler(70.0, fetches), harvest, scope, StoreClock(TO_MS),
             address_of=lambda url: address,
         )  # fmt: skip
         self.exchanger = Exchanger(self.store, self.store.register("t", 1), lambda: self.now)
@@ -78,8 +78,8 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_one_exchange_feeds_a_thousand_fetches(tmp_path: Path) -> None:
-    """Workers never touch the store: its calls don't grow with their number."""
-    bench = Bench(tmp_path / "crawl.sqlite", workers=1000)
+    """Fetches never touch the store: its calls don't grow with their number."""
+    bench = Bench(tmp_path / "crawl.sqlite", fetches=1000)
     bench.seed(*(f"https://d{n}.test/" for n in range(1000)))
     bench.ask()
     requests = bench.start()

@@ -34,13 +34,8 @@ PURE = {
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
-    *(
-        "engine/store_clock",
-        "engine/actions",
-        "engine/visit_origins",
-        "engine/address_gate",
-        "engine/outbox",
-    ),
+    *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
+    *("engine/visit_origins",),
     *("node/seed_file", "node/first_visits"),
 }
 NOT_PURE = {
