@@ -34,6 +34,7 @@ _MODULES = {
     "politeness/robots": "robots",
     "politeness/robots_reply": "robots",
     "engine/visit": "robots",
+    "engine/visit_origins": "robots",
     "page": "parse",
     "page/decode": "inflate",
     "engine/harvest": "links",

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.engine.actions import NOTHING, Actions
 from lycosa.engine.core import SHARE_WAIT, Core, CoreRules
 from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Scheduler
-from lycosa.engine.visit import Visit, VisitRules
+from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import VisitRules
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, Request, Response
@@ -33,11 +36,11 @@ class Bench:
         self.store.db.execute("PRAGMA synchronous = OFF")
         scope = Scope(ScopeRules())
         harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
-        workers = int(str(rules.pop("workers", 100)))
+        fetches = int(str(rules.pop("fetches", 100)))
         address = str(rules.pop("address", ""))
         core_rules = CoreRules(VisitRules(70.0), **{"ip_delay": 0.0, **rules})  # type: ignore[arg-type]
         self.core = Core(
-            core_rules, Scheduler(70.0, workers), harvest, scope, TO_MS,
+            core_rules, Scheduler(70.0, fetches), harvest, scope, StoreClock(TO_MS),
             address_of=lambda url: address,
         )  # fmt: skip
         self.exchanger = Exchanger(self.store, self.store.register("t", 1), lambda: self.now)
@@ -55,7 +58,7 @@ class Bench:
 
     def start(self) -> list[Request]:
         found: list[Request] = []
-        while more := self.core.start(self.now):
+        while more := self.core.start(self.now).requests:
             found += more
         return found
 
@@ -64,7 +67,7 @@ class Bench:
     ) -> list[Request]:
         head = b"HTTP/1.1 %d X\r\nContent-Type: text/html\r\n%s\r\n" % (status, more)
         response = Response(request, status, head, body, started=self.now, ended=self.now)
-        return self.core.answer(response, self.now)
+        return list(self.core.answer(response, self.now).requests)
 
 
 @pytest.fixture
@@ -75,8 +78,8 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_one_exchange_feeds_a_thousand_fetches(tmp_path: Path) -> None:
-    """Workers never touch the store: its calls don't grow with their number."""
-    bench = Bench(tmp_path / "crawl.sqlite", workers=1000)
+    """Fetches never touch the store: its calls don't grow with their number."""
+    bench = Bench(tmp_path / "crawl.sqlite", fetches=1000)
     bench.seed(*(f"https://d{n}.test/" for n in range(1000)))
     bench.ask()
     requests = bench.start()
@@ -139,7 +142,7 @@ def test_what_happens_after_a_commit_was_cut_goes_into_the_next(bench: Bench) ->
     (page,) = bench.answer(two)
     bench.answer(page, 200, b"<p>late")
     assert len(exchange.batch.pages) == 1
-    assert len(bench.core.batch.pages) == 1
+    assert len(bench.core.outbox.batch.pages) == 1
 
 
 def test_a_failed_commit_is_tried_again_and_applied_once(bench: Bench) -> None:
@@ -212,9 +215,9 @@ def test_a_fault_of_ours_costs_one_url_and_not_the_engine(
     (page,) = bench.answer(one)
     monkeypatch.setattr("lycosa.engine.harvest.parse", lambda *args, **more: 1 / 0)
     bench.answer(page, 200, b"<p>hello")
-    monkeypatch.setattr("lycosa.engine.visit.robots.parse", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr("lycosa.politeness.robots.parse", lambda *args, **more: 1 / 0)
     bench.answer(two, 200, b"User-agent: *")
-    outcomes = [(row.url, row.outcome) for row in bench.core.batch.pages]
+    outcomes = [(row.url, row.outcome) for row in bench.core.outbox.batch.pages]
     assert outcomes == [("https://a.test/", "bug"), ("https://b.test/", "bug")]
     assert len(told) == 2
     assert bench.core.scheduler.visiting == 1
@@ -227,10 +230,11 @@ def test_a_domain_whose_address_is_unknown_waits_for_it(tmp_path: Path) -> None:
     bench.core._address_of = lambda url: None
     bench.seed("https://a.test/", "https://b.test/")
     bench.ask()
-    assert bench.start() == []
-    first, second = bench.core.lookups
-    assert len(bench.core.resolved(first, "192.0.2.1", bench.now)) == 1
-    assert bench.core.resolved(second, "192.0.2.1", bench.now) == []
+    actions = bench.core.start(bench.now)
+    (first, go), (second, wait) = actions.lookups
+    assert (first, second) == ("a.test", "b.test") and actions == Actions(lookups=actions.lookups)
+    assert len(go("192.0.2.1", bench.now).requests) == 1
+    assert wait("192.0.2.1", bench.now) == NOTHING
     assert bench.core.scheduler.next_time() == bench.now + 1.0
 
 
@@ -238,7 +242,7 @@ def test_a_slow_store_stops_new_visits_before_memory_is_full(tmp_path: Path) -> 
     bench = Bench(tmp_path / "crawl.sqlite")
     bench.seed(*(f"https://d{n}.test/" for n in range(3)))
     bench.ask()
-    bench.core._bytes = 64 << 20
+    bench.core.outbox.bytes = 64 << 20
     assert bench.start() == []
     assert bench.core.due(bench.now)
 
@@ -253,11 +257,25 @@ def test_visits_wait_for_a_store_that_is_behind(bench: Bench) -> None:
     bench.seed(*(f"http://d{n}.test/" for n in range(30)))
     bench.ask()
     core = bench.core
-    core.backlog.settled(100, 40_000, 20.0)
-    core.batch.links = [(1, n, "http://x.test/", 1, "x.test", 0) for n in range(30_000)]
+    core.outbox.backlog.settled(100, 40_000, 20.0)
+    core.outbox.batch.links = [(1, n, "http://x.test/", 1, "x.test", 0) for n in range(30_000)]
     assert bench.start() == [] and core.waits_for_store(bench.now)
-    core.backlog.away()
-    assert len(core.start(bench.now)) > 0
-    core.backlog.settled(100, 40_000, 20.0)
-    core.batch.links.clear()
+    core.outbox.backlog.away()
+    assert len(core.start(bench.now).requests) > 0
+    core.outbox.backlog.settled(100, 40_000, 20.0)
+    core.outbox.batch.links.clear()
     assert len(bench.start()) > 0 and not core.waits_for_store(bench.now)
+
+
+def test_a_clock_that_is_seen_anew_during_a_visit_counts_at_once(bench: Bench) -> None:
+    """The server's clock was set an hour ahead while a robots.txt was on its way; its site asks for
+    ten minutes. By the clock from before the visit they were over fifty minutes ago."""
+    bench.seed("https://a.test/")
+    bench.ask()
+    (robots,) = bench.start()
+    reply = bench.exchanger.perform(bench.core.exchange(bench.now))
+    reply.clock = StoreClock(TO_MS + 3_600_000)
+    bench.core.absorb(reply, bench.now)
+    bench.answer(robots, 503, more=b"Retry-After: 600\r\n")
+    ((_, origin),) = bench.core.outbox.batch.origins
+    assert origin.retry_ms == bench.core.clock.ms(bench.now) + 600_000

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from test_harvest import Bench
-from test_visit import NOW, TO_MS, reply
+from test_visit import CLOCK, NOW, reply
 
 from lycosa.engine import errands
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Held
-from lycosa.engine.visit import Visit, VisitRules
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import VisitRules
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node.seed_file import Seed, read
@@ -141,14 +142,14 @@ def visited(answers: dict[str, tuple[int, str, bytes]], first: str = "https://a.
     queued = QueuedUrl(fingerprint(first), first, 0, 1)
     held = Held(domain_id("a.test"), "a.test", True, 70.0, 0, 0, 1, 0.0, deque([queued]), {})
     scope = Scope(ScopeRules())
-    visit = Visit(held, VisitRules(70.0, sitemaps=True), scope, NOW, TO_MS)
+    visit = Visit(held, VisitRules(70.0, sitemaps=True), scope, NOW, CLOCK)
     request, now = visit.begin(), NOW
     while request is not None:
         now += 1
         request = visit.resume(reply(request, answers.get(request.url, (404, "", b"")), now))
     batch = Batch()
     harvest = Harvest(HarvestRules(), scope, lambda request: b"GET", iter(()))
-    harvest.take(visit.result, batch, Stats(), TO_MS)
+    harvest.take(visit.result, batch, Stats())
     batch.errands += [errands.link(url, depth) for url, depth in visit.result.errands]
     return batch
 

@@ -11,12 +11,15 @@ import pytest
 
 from lycosa.archive.ledger import Ledger, read, tail
 from lycosa.engine import errands
+from lycosa.engine.actions import Actions
 from lycosa.engine.core import Core, CoreRules
 from lycosa.engine.diary import Diary
 from lycosa.engine.exchange import Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Held, KnownOrigin, Scheduler
-from lycosa.engine.visit import Result, Visit, VisitRules
+from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, QueuedUrl, Request, Response
@@ -39,7 +42,7 @@ class Engine:
         harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
         core_rules = CoreRules(VisitRules(DELAY, sitemaps=True), ip_delay=world.ip_delay)
         self.core = Core(
-            core_rules, Scheduler(DELAY, 100), harvest, scope, TO_MS,
+            core_rules, Scheduler(DELAY, 100), harvest, scope, StoreClock(TO_MS),
             address_of=lambda url: world.address(url),
         )  # fmt: skip
         owner = world.store.register("t", 1)
@@ -99,21 +102,18 @@ class World:
             self.now += step
 
     def _turn(self, core: Core) -> None:
-        waiting = deque(core.start(self.now))
-        lookups, core.lookups = core.lookups, []
-        for held in lookups:
-            waiting.extend(core.resolved(held, SHARED, self.now))
-        while waiting or getattr(core, "detours", None):
-            while getattr(core, "detours", None):
-                waiting.extend(core.go_on(*core.detours.pop(), SHARED, self.now))
-            if not waiting:
-                break
-            request = waiting.popleft()
-            self.asked.append((self.now, request.url))
-            waiting.extend(core.answer(self.reply(request), self.now))
-        self.ledger += [(r.held.name, r.outcome, r.requests) for r in core.ended]
-        core.started.clear()
-        core.ended.clear()
+        """What the core wants is done at once; hosts that have to be looked up are at `SHARED`."""
+        todo = deque([core.start(self.now)])
+        while todo:
+            actions = todo.popleft()
+            self.note(actions)
+            todo += [found(SHARED, self.now) for _, found in actions.lookups]
+            for request in actions.requests:
+                self.asked.append((self.now, request.url))
+                todo.append(core.answer(self.reply(request), self.now))
+
+    def note(self, actions: Actions) -> None:
+        self.ledger += [(r.held.name, r.outcome, r.requests) for r in actions.ends]
 
     def reply(self, request: Request) -> Response:
         response = respond(request, self.web(request.url), self.now)
@@ -663,7 +663,7 @@ def test_a_neighbour_at_the_same_address_is_reached_in_the_same_visit(make: Make
 
 
 def visit_of(held: Held, answers: dict[str, tuple[int, str, bytes] | str]) -> Result:
-    visit = Visit(held, VisitRules(DELAY), Scope(ScopeRules()), NOW, TO_MS)
+    visit = Visit(held, VisitRules(DELAY), Scope(ScopeRules()), NOW, StoreClock(TO_MS))
     request = visit.begin()
     while request is not None:
         request = visit.resume(respond(request, answers.get(request.url, MISSING), NOW))
@@ -709,7 +709,7 @@ def held_up(world: World) -> None:
     (engine,) = world.engines
     engine.ask()
     world._turn(engine.core)
-    engine.core.scheduler.wanted = lambda now, lag: 0  # type: ignore[method-assign]
+    engine.core.scheduler.domains_to_ask_for = lambda now, lag: 0  # type: ignore[method-assign]
     engine.ask()
     world.engines.append(Engine(world))
 
@@ -823,18 +823,20 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     world = make({"https://a.test/robots.txt": to("https://v.test/r"), "https://v.test/r": SLOW})
     world.seed("https://a.test/1")
     ledger = Ledger(tmp_path, 1, 1 << 20)
-    diary = Diary(ledger, DELAY)
-    core = world.engines[0].core
+    diary = Diary(ledger, DELAY, StoreClock(TO_MS))
     plain = world.reply
 
+    def note(actions: Actions) -> None:
+        diary.note_starts(actions.starts)
+        diary.note_delays(actions.delays)
+        ledger.write()
+
     def reply(request: Request) -> Response:
-        if diary.note_starts(core):
-            ledger.write()
         if request.url == "https://a.test/1":
             raise KeyboardInterrupt  # killed
         return plain(request)
 
-    world.reply = reply  # type: ignore[method-assign]
+    world.note, world.reply = note, reply  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         world.run(HOUR)
     ledger.close()

@@ -11,7 +11,7 @@ import pytest
 from lycosa.engine import harvest
 from lycosa.engine.harvest import Harvest, HarvestRules, SentLinks
 from lycosa.engine.scheduler import Held
-from lycosa.engine.visit import Result
+from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated
@@ -44,7 +44,7 @@ class Bench:
         head = f"HTTP/1.1 {status} X\r\n{headers}\r\n\r\n".encode()
         result = Result(self.held, 1.0, 2.0, requests=1)
         result.page = (queued, Response(request, status, head, body))
-        self.harvest.take(result, self.batch, self.stats, 0.0)
+        self.harvest.take(result, self.batch, self.stats)
 
     @property
     def urls(self) -> list[str]:
@@ -154,7 +154,7 @@ def test_what_is_not_text_is_recorded_as_such() -> None:
     head = b"HTTP/1.1 200 X\r\nContent-Type: image/png\r\n\r\n"
     result = Result(bench.held, 1.0, 2.0, requests=1)
     result.page = (full, Response(request, 200, head, truncated=Truncated.TYPE))
-    bench.harvest.take(result, bench.batch, bench.stats, 0.0)
+    bench.harvest.take(result, bench.batch, bench.stats)
     assert bench.batch.pages[0].outcome == "not-text"
 
 

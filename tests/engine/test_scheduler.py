@@ -7,9 +7,11 @@ import random
 import pytest
 
 from lycosa.engine.scheduler import Scheduler
+from lycosa.engine.store_clock import StoreClock
 from lycosa.records import Lease, Origin, QueuedUrl
 
 NOW_MS = 1_800_000_000_000
+CLOCK = StoreClock(NOW_MS)
 
 
 def lease(number: int, ready_in: float = 0.0, urls: int = 2, rules: int = 0) -> Lease:
@@ -19,8 +21,8 @@ def lease(number: int, ready_in: float = 0.0, urls: int = 2, rules: int = 0) -> 
     return Lease(number, f"d{number}.test", ready, 0, 0, 0, urls, True, found, origins)
 
 
-def scheduler(*leases: Lease, workers: int = 10, asked: int = 100) -> Scheduler:
-    made = Scheduler(70.0, workers)
+def scheduler(*leases: Lease, fetches: int = 10, asked: int = 100) -> Scheduler:
+    made = Scheduler(70.0, fetches)
     made.add(leases, asked, 0.0, NOW_MS)
     return made
 
@@ -35,7 +37,7 @@ def test_no_domain_before_its_time_and_the_earliest_first() -> None:
 
 
 def test_a_domain_occupies_at_most_one_slot() -> None:
-    """Bursts of one domain can't fill the workers: it comes once until its visit has ended."""
+    """Bursts of one domain can't fill the fetches: it comes once until its visit has ended."""
     made = scheduler(lease(1, urls=8))
     held = made.next(0.0)
     assert held is not None
@@ -50,7 +52,7 @@ def test_a_visited_domain_is_kept_while_nobody_waits() -> None:
     held = made.next(0.0)
     assert held is not None
     made.visited(held, 1.0, 71.0)
-    assert made.leaving(0.0) == []
+    assert made.take_leaving(CLOCK) == []
 
 
 def test_a_visited_domain_is_given_back_while_others_wait() -> None:
@@ -58,7 +60,7 @@ def test_a_visited_domain_is_given_back_while_others_wait() -> None:
     held = made.next(0.0)
     assert held is not None
     made.visited(held, 1.0, 71.0)
-    (release,) = made.leaving(float(NOW_MS))
+    (release,) = made.take_leaving(CLOCK)
     assert release.domain_id == held.id
     assert release.polite_ms >= NOW_MS + 71_000
     assert held.id not in made.held
@@ -70,13 +72,13 @@ def test_one_that_has_plenty_shares_with_one_that_has_little() -> None:
     first = made.next(0.0)
     assert first is not None
     made.visited(first, 1.0, 71.0)
-    assert made.leaving(0.0) == []
+    assert made.take_leaving(CLOCK) == []
     made.least_held = 1
     second = made.next(1.0)
     assert second is not None
     made.visited(second, 2.0, 72.0)
-    assert [each.domain_id for each in made.leaving(0.0)] == [second.id]
-    assert made.wanted(2.0, 0.0) == 0
+    assert [each.domain_id for each in made.take_leaving(CLOCK)] == [second.id]
+    assert made.domains_to_ask_for(2.0, 0.0) == 0
 
 
 def test_an_engine_that_stops_gives_its_domains_back_in_several_commits(
@@ -84,14 +86,14 @@ def test_an_engine_that_stops_gives_its_domains_back_in_several_commits(
 ) -> None:
     monkeypatch.setattr("lycosa.engine.scheduler.LEAVE_MOST", 8)
     made = scheduler(*(lease(n) for n in range(1, 21)))
-    made.give_up_all()
+    made.give_back_all()
     groups = []
     while made.held:
         assert made.many_leaving == (len(made.held) > 8)
-        groups.append([release.domain_id for release in made.leaving(0.0)])
+        groups.append([release.domain_id for release in made.take_leaving(CLOCK)])
     assert list(map(len, groups)) == [8, 8, 4]
     assert sorted(each for group in groups for each in group) == list(range(1, 21))
-    assert made.leaving(0.0) == [] and not made.many_leaving
+    assert made.take_leaving(CLOCK) == [] and not made.many_leaving
 
 
 def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:
@@ -100,7 +102,7 @@ def test_long_waits_and_heavy_rules_are_not_kept_in_memory() -> None:
     assert one is not None and two is not None
     made.visited(one, 1.0, 1000.0)
     made.visited(two, 1.0, 71.0)
-    assert {release.domain_id for release in made.leaving(0.0)} == {one.id, two.id}
+    assert {release.domain_id for release in made.take_leaving(CLOCK)} == {one.id, two.id}
 
 
 def test_an_empty_run_asks_for_a_refill_and_leaves_if_there_is_none() -> None:
@@ -110,50 +112,50 @@ def test_an_empty_run_asks_for_a_refill_and_leaves_if_there_is_none() -> None:
         assert held is not None
         held.run.clear()
         made.visited(held, 1.0, 71.0)
-    assert sorted(made.thirsty()) == [1, 2]
+    assert sorted(made.to_refill()) == [1, 2]
     made.refilled({1: [QueuedUrl(9, "https://d1.test/9", 0, 9)], 2: []})
-    assert made.thirsty() == []
-    assert [release.domain_id for release in made.leaving(0.0)] == [2]
+    assert made.to_refill() == []
+    assert [release.domain_id for release in made.take_leaving(CLOCK)] == [2]
     assert made.next(71.0) is not None
 
 
 def test_wanted_is_bounded_by_free_slots_and_what_is_ready() -> None:
-    made = scheduler(*(lease(n) for n in range(6)), workers=10)
-    assert made.wanted(0.0, 0.0) == 4
+    made = scheduler(*(lease(n) for n in range(6)), fetches=10)
+    assert made.domains_to_ask_for(0.0, 0.0) == 4
     for _ in range(6):
         made.next(0.0)
-    assert made.wanted(0.0, 0.0) == 4
+    assert made.domains_to_ask_for(0.0, 0.0) == 4
     made.rate = 100.0  # until the answer to the next question, and as much again
-    assert made.wanted(0.0, 0.0) == 4 + 200
-    assert made.wanted(0.0, 0.5) == 4 + 300
+    assert made.domains_to_ask_for(0.0, 0.0) == 4 + 200
+    assert made.domains_to_ask_for(0.0, 0.5) == 4 + 300
     made.rate = 1e9
-    assert made.wanted(0.0, 0.0) == 1000
+    assert made.domains_to_ask_for(0.0, 0.0) == 1000
 
 
 def test_a_slow_store_is_asked_for_what_is_visited_until_it_answers_up_to_a_limit() -> None:
-    made = scheduler(workers=10)
+    made = scheduler(fetches=10)
     made.rate = 450.0
-    assert made.wanted(0.0, 2.3) >= 450 * (1.0 + 2.3)  # not 1,000, as from a quick one
+    assert made.domains_to_ask_for(0.0, 2.3) >= 450 * (1.0 + 2.3)  # not 1,000, as from a quick one
     made.rate = 1e9
-    assert made.wanted(0.0, 0.5) == 1500
-    assert made.wanted(0.0, 60.0) == 2000
+    assert made.domains_to_ask_for(0.0, 0.5) == 1500
+    assert made.domains_to_ask_for(0.0, 60.0) == 2000
 
 
 def test_stopping_gives_everything_back_but_what_is_visited() -> None:
     made = scheduler(lease(1), lease(2, 50.0), lease(3, urls=0))
     held = made.next(0.0)
     assert held is not None
-    made.give_up_all()
-    assert {release.domain_id for release in made.leaving(0.0)} == {2, 3}
+    made.give_back_all()
+    assert {release.domain_id for release in made.take_leaving(CLOCK)} == {2, 3}
     made.visited(held, 1.0, 71.0)
-    made.give_up_all()
-    assert {release.domain_id for release in made.leaving(0.0)} == {1}
+    made.give_back_all()
+    assert {release.domain_id for release in made.take_leaving(CLOCK)} == {1}
 
 
 def test_random_histories_keep_every_domain_in_one_place() -> None:
     for seed in range(50):
         chance = random.Random(seed)
-        made = scheduler(workers=5)
+        made = scheduler(fetches=5)
         now, number, visiting = 0.0, 0, []
         for _ in range(300):
             now += chance.random()
@@ -170,20 +172,20 @@ def test_random_histories_keep_every_domain_in_one_place() -> None:
             elif act < 0.8 and visiting:
                 made.visited(visiting.pop(), now, now + 70)
             elif act < 0.9:
-                made.refilled({ident: [] for ident in made.thirsty()})
+                made.refilled({ident: [] for ident in made.to_refill()})
             else:
-                made.leaving(0.0)
+                made.take_leaving(CLOCK)
             assert made.visiting == len(visiting)
-        made.refilled({ident: [] for ident in made.thirsty()})
-        made.give_up_all()
-        made.leaving(0.0)
+        made.refilled({ident: [] for ident in made.to_refill()})
+        made.give_back_all()
+        made.take_leaving(CLOCK)
         assert set(made.held) == {held.id for held in visiting}, f"seed {seed}"
 
 
 def test_what_is_due_but_not_started_is_no_reason_to_look_again_at_once() -> None:
     """With all slots taken, an engine that asked when to wake would never sleep."""
-    made = scheduler(lease(1), lease(2, 1.0), lease(3, 9.0), workers=1)
+    made = scheduler(lease(1), lease(2, 1.0), lease(3, 9.0), fetches=1)
     assert made.next(0.0) is not None
-    made.ripen(5.0)
+    made.move_due(5.0)
     assert made.next_time() == 9.0
     assert made.ready_count == 1

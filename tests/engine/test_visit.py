@@ -8,7 +8,9 @@ from collections import deque
 import pytest
 
 from lycosa.engine.scheduler import Held, KnownOrigin
-from lycosa.engine.visit import Result, Visit, VisitRules
+from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.visit import Visit
+from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.politeness import robots
 from lycosa.records import (
     Failure,
@@ -24,7 +26,8 @@ from lycosa.urls.scope import Scope, ScopeRules
 
 TO_MS = 1_800_000_000_000.0
 NOW = 1000.0
-NOW_MS = int(NOW * 1000 + TO_MS)
+CLOCK = StoreClock(TO_MS)
+NOW_MS = CLOCK.ms(NOW)
 
 Answer = tuple[int, str, bytes] | str  # status, headers, body; or a failure
 
@@ -47,7 +50,7 @@ def run(
 ) -> tuple[list[str], Result]:
     """All requests of a visit to a domain on this web, and what came of it."""
     scope = Scope(ScopeRules(exclude=exclude))
-    visit = Visit(domain, VisitRules(70.0, max_hosts=max_hosts), scope, NOW, TO_MS)
+    visit = Visit(domain, VisitRules(70.0, max_hosts=max_hosts), scope, NOW, CLOCK)
     asked: list[str] = []
     request = visit.begin()
     now = NOW
@@ -86,7 +89,7 @@ def test_the_librarys_reason_stays_with_the_origin(failure: str, robots_known: b
     domain = held("https://a.test/")
     if robots_known:
         know(domain, "https://a.test")
-    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, CLOCK)
     request = visit.begin()
     assert request is not None
     assert visit.resume(broken(request, failure, "handshake of doom", NOW + 1)) is None
@@ -339,7 +342,7 @@ def test_tracking_that_leads_in_circles_is_a_loop() -> None:
 @pytest.mark.parametrize("truncated", [Truncated.TIME, Truncated.DISCONNECT])
 def test_half_a_robots_txt_is_none(truncated: str) -> None:
     domain = held("https://a.test/")
-    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    visit = Visit(domain, VisitRules(70.0), Scope(ScopeRules()), NOW, CLOCK)
     request = visit.begin()
     assert request is not None
     half = reply(request, (200, "", b"User-agent: *\n"), NOW + 1)
@@ -365,7 +368,7 @@ def members(count: int) -> bytes:
 )
 def test_a_robots_txt_that_we_cut_early_is_none(body: bytes, headers: str, truncated: str) -> None:
     """What was not seen may forbid everything, whoever is to blame for that."""
-    visit = Visit(held("https://a.test/"), VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    visit = Visit(held("https://a.test/"), VisitRules(70.0), Scope(ScopeRules()), NOW, CLOCK)
     request = visit.begin()
     assert request is not None
     lines = f"Content-Encoding: {headers}\r\n" if headers else ""
@@ -378,7 +381,7 @@ def test_a_robots_txt_that_we_cut_early_is_none(body: bytes, headers: str, trunc
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 def test_a_robots_txt_of_more_than_the_limit_counts_up_to_it(encoding: str) -> None:
     rules = b"User-agent: *\nDisallow: /no\n" + b"# and so on\n" * 100_000
-    visit = Visit(held("https://a.test/"), VisitRules(70.0), Scope(ScopeRules()), NOW, TO_MS)
+    visit = Visit(held("https://a.test/"), VisitRules(70.0), Scope(ScopeRules()), NOW, CLOCK)
     request = visit.begin()
     assert request is not None
     body = gzip.compress(rules, 1) if encoding else rules
@@ -400,7 +403,7 @@ def test_without_a_delay_a_redirect_target_whose_origin_fails_is_not_lost() -> N
     domain = held("https://a.test/")
     know(domain, "https://a.test")
     scope = Scope(ScopeRules())
-    visit = Visit(domain, VisitRules(0.0), scope, NOW, TO_MS)
+    visit = Visit(domain, VisitRules(0.0), scope, NOW, CLOCK)
     first = visit.begin()
     assert first is not None
     second = visit.resume(reply(first, to("https://www.a.test/"), NOW))

@@ -23,7 +23,7 @@ from xxhash import xxh3_64_intdigest
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.engine import harvest
-from lycosa.engine.visit import Result
+from lycosa.engine.visit_result import Result
 from lycosa.errors import LycosaError
 from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch
@@ -392,7 +392,7 @@ def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[obj
     result.page = (queued, response_of(head, body))
     harvest.join = joiner
     try:
-        bench.harvest.take(result, bench.batch, bench.stats, 0.0)
+        bench.harvest.take(result, bench.batch, bench.stats)
     finally:
         harvest.join = COMPILED_JOIN
     (row,) = bench.batch.pages

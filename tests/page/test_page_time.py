@@ -15,7 +15,7 @@ import pytest
 from lycosa.engine import harvest
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Held
-from lycosa.engine.visit import Result
+from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.page import html, html_scan
@@ -204,7 +204,7 @@ def cost(body: bytes, rules: ScopeRules) -> float:
     result.page = (QueuedUrl(fingerprint(PAGE), PAGE, 1, 7), Response(request, 200, HEAD, body))
     batch, stats = Batch(), Stats()
     start = time.thread_time()
-    made.take(result, batch, stats, 0.0)
+    made.take(result, batch, stats)
     taken = time.thread_time() - start
     assert batch.pages[0].outcome in ("ok", "noindex")
     return taken

@@ -35,6 +35,8 @@ PURE = {
     *("frontier/columns", "frontier/values", "frontier/rules"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
+    *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
+    *("engine/visit_origins",),
     *("node/seed_file", "node/first_visits"),
 }
 NOT_PURE = {

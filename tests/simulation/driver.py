@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,7 +19,8 @@ from lycosa.engine.core import Core, CoreRules
 from lycosa.engine.exchange import Exchanger, Reply
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Scheduler
-from lycosa.engine.visit import VisitRules
+from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.visit_result import VisitRules
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -91,9 +92,7 @@ class Engine:
         if not self.alive or self.paused:
             return
         self._check_lease()
-        self.send(core.start(world.now))
-        core.started.clear()
-        core.ended.clear()
+        self.send(core.start(world.now).requests)
         if core.due(world.now):
             self._exchange()
         if world.now - self._rated >= 10:
@@ -118,7 +117,7 @@ class Engine:
         else:
             self.core.absorb(reply, self.world.now)
 
-    def send(self, requests: list[Request]) -> None:
+    def send(self, requests: Iterable[Request]) -> None:
         for request in requests:
             self.in_flight[id(request)] = request
             self.world.request(self, request)
@@ -126,7 +125,7 @@ class Engine:
     def answer(self, response: Response) -> None:
         if self.in_flight.pop(id(response.request), None) is None or not self.alive:
             return
-        self.send(self.core.answer(response, self.world.now))
+        self.send(self.core.answer(response, self.world.now).requests)
         self.wake(self.world.now)
 
     def kill(self) -> None:
@@ -147,7 +146,7 @@ def _core(world: Simulation, index: int) -> Core:
         Scheduler(world.delay, world.workers),
         harvest,
         scope,
-        TO_MS,
+        StoreClock(TO_MS),
         address_of=lambda url: world.address(urlsplit(url).hostname or ""),
     )
 

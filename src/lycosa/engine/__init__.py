@@ -1,4 +1,5 @@
-"""One engine, a process: what it decides (`core`, `visit`, `scheduler`, `harvest`), and its loop.
+"""One engine, a process: what it decides (`core`, `visit`, `scheduler`, `harvest`), and the loop
+that carries it out (`loop`, `dispatch`, `store_link`).
 
-`python -m lycosa.engine` is how a supervisor starts one.
+A supervisor starts one as `python -m lycosa.engine`.
 """

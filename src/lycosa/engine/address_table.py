@@ -56,7 +56,7 @@ class SharedTable:
         fcntl.lockf(self._fd, fcntl.LOCK_UN)
 
     def prune(self, now: float) -> None:
-        """It has its size for ever."""
+        """Does nothing: the table has a fixed size."""
 
 
 def _place(address: str) -> int:

@@ -1,8 +1,8 @@
 """How much may wait for the store: what it settles in two seconds at its present speed. Pure.
 
 An engine that fetches faster than its store writes would only make the batches longer, and with
-them the time until a page is safe. So visits begin only while there is room. A store that is away
-says nothing of its speed: then as much may wait as memory is meant for.
+them the time until a page is safe. So visits begin only while there is room. While the store is
+away its speed is unknown: then as much may wait as `outbox` has memory for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 TARGET = 2.0  # seconds that the next batch may take
 PAGE = 16  # a page costs the store as much as so many links
 LEAST = 30_000  # links: 500 pages of 50 links, one ordinary batch
-TELLING = 2_000  # links below which the time of a batch says little about the next
+TELLING = 2_000  # links; the time of a smaller batch says little about the next
 
 
 class Backlog:
@@ -34,7 +34,7 @@ class Backlog:
         self.room = math.inf
 
     def full(self, pages: int, links: int) -> bool:
-        """Whether so much is enough for now."""
+        """Whether the store has enough to do with so many pages and links."""
         return _work(pages, links) >= self.room
 
 

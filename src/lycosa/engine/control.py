@@ -1,10 +1,10 @@
-"""An idle process beside the engines: how late does this machine wake somebody who wants nothing?
+"""An idle process beside the engines, which measures how late the machine wakes it.
 
 It sleeps for ten milliseconds, again and again, and notes by how much it overslept, second by
 second, in memory that the engines read. A long turn of an engine's loop is the machine's fault only
-in a second in which this process was late as well. It is started as a script, without the rest of
-lycosa, by the first engine (a supervisor's children are its engines), and ends with its standard
-input. The memory is the supervisor's: it outlives engines.
+in a second in which this process was late as well. The first engine of a node starts it as a
+script, without the rest of lycosa (a supervisor's children are its engines); it ends when its
+standard input is closed. The memory is the supervisor's: it outlives engines.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def memory() -> int:
 
 
 class Control:
-    """The process, as whoever started it has it. Without it nothing is excused."""
+    """The process, for the engine that started it. Without it no long turn is excused."""
 
     def __init__(self, fd: int) -> None:
         import subprocess  # here: the process itself, and all engines but one, do without it

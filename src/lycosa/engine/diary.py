@@ -1,61 +1,65 @@
-"""What an engine tells its ledger of visits, and when: starts and longer delays before a request
-goes out, ends when they are known, and which clock it goes by. Decides nothing.
+"""The lines of an engine's ledger of visits: starts, ends, longer delays, and the store's clock.
 
-The loop must not wait for the disk, and a write to a file may do so for a quarter of a second while
-the store thread syncs others. So a thread writes the lines, and hands back the requests that had to
-wait for them.
+Owns the thread that writes them. The loop must not wait for the disk, and a write to a file may do
+so for a quarter of a second while the store thread syncs others. So a thread writes the lines, and
+hands back the requests that had to wait for them. Which ones have to wait is decided in `dispatch`.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from lycosa.archive.ledger import Ledger
 from lycosa.clock import clock_name
-from lycosa.engine.core import Core
 from lycosa.engine.scheduler import Held
+from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.visit_result import Result
 from lycosa.records import Request
 
 
 class Diary:
-    """The pen of one engine; `delay` is the crawl's, in seconds."""
+    """Notes what happens in one engine; `delay` is the crawl's, in seconds."""
 
-    def __init__(self, ledger: Ledger, delay: float) -> None:
+    def __init__(self, ledger: Ledger, delay: float, clock: StoreClock) -> None:
         self._ledger = ledger
         self._delay = delay
+        self._clock = clock
+        self._noted_ms: float | None = None  # the clock's difference that the ledger knows of
+        self.note_clock()
 
-    def note_clock(self, to_ms: float, doubt_ms: float) -> None:
-        """The store's clock is seen differently from now on."""
-        self._ledger.clock(clock_name(), to_ms, doubt_ms)
+    def note_clock(self) -> None:
+        """Note what the times of all later lines are, if the store's clock has changed."""
+        clock = self._clock
+        if clock.ahead_ms != self._noted_ms:
+            self._ledger.clock(clock_name(), clock.ahead_ms, clock.doubt_ms)
+            self._noted_ms = clock.ahead_ms
 
-    def note_starts(self, core: Core) -> bool:
-        """Starts and longer delays; whether there were any: then they have to be on file before
-        requests may be sent."""
-        told = bool(core.started or core.learnt)
-        self._ledger.note_started(core.started)
-        core.started.clear()
-        for held in core.learnt:  # behind the starts: a visit may know of it when it begins
+    def note_starts(self, visits: Iterable[tuple[str, int]]) -> None:
+        """Visits that begin: domain, and when by the store's clock."""
+        self._ledger.note_started(visits)
+
+    def note_delays(self, domains: Iterable[Held]) -> None:
+        """Domains under visit that ask for a longer delay."""
+        for held in domains:
             self._note_delay(held, held.delay)
-        core.learnt.clear()
-        return told
 
-    def note_ends(self, core: Core) -> bool:
-        """Visits that are over; whether one of them taught us a longer delay: then it should be on
-        file soon, or a kill may forget it."""
+    def note_ends(self, visits: Iterable[Result]) -> bool:
+        """Visits that are over; whether one of them taught us another delay: it has to be on file
+        soon, or a kill may forget it."""
         learnt = False
-        for result in core.ended:
+        for result in visits:
             held = result.held
-            start, end = core.ms(result.started), core.ms(result.ended)
+            start, end = self._clock.ms(result.started), result.ended_ms
             learnt |= self._note_delay(held, max(held.delay, result.pause))
             outcome = (result.requests, result.address, result.outcome)
             self._ledger.ended(held.name, start, end, *outcome)
-        core.ended.clear()
         return learnt
 
     def _note_delay(self, held: Held, wait: float) -> bool:
-        """How long a domain will be left alone, if it is not the usual delay."""
+        """How long a domain will be left alone, if that is longer than the crawl's delay; whether
+        this is news."""
         own_ms = round(wait * 1000) if wait > self._delay else 0
         if own_ms == held.noted_ms:
             return False
@@ -70,7 +74,7 @@ class DiaryThread:
     def __init__(self, ledger: Ledger, wake: Callable[[], None]) -> None:
         self._ledger = ledger
         self._wake = wake
-        self._jobs: queue.SimpleQueue[list[Request]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Sequence[Request]] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, list[Request], Exception | None]]
         self._done = queue.SimpleQueue()
         self._under_way = 0
@@ -78,11 +82,10 @@ class DiaryThread:
 
     @property
     def busy(self) -> bool:
-        """Whether something is not on file yet that was noted before: requests must not overtake
-        it, whoever they are for."""
+        """Whether something is not on file yet that was noted before."""
         return self._under_way > 0
 
-    def write_before(self, requests: list[Request]) -> None:
+    def write_before(self, requests: Sequence[Request]) -> None:
         """Put everything noted so far on file, and only then hand these requests back."""
         self._under_way += 1
         self._jobs.put(requests)

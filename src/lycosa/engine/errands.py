@@ -44,7 +44,7 @@ _SHAPES = frozenset(
     {Drop.DEPTH, Drop.SEGMENTS, Drop.REPEATED_SEGMENTS, Drop.QUERY_LENGTH, Drop.FILE_TYPE}
 )
 
-# No response at all: nobody was asked.
+# Stands for the response of a request that was not made.
 NOTHING = Response(Request("", "", 0, False, Kind.ROBOTS, 0.0))
 
 
@@ -59,8 +59,8 @@ def link(url: Url, depth: int) -> Link:
 
 
 def refused(scope: Scope, url: str, seeded: bool = True) -> str:
-    """Why nobody may send us to that URL, '' if they may. The asker does not know what is seeded:
-    the store does."""
+    """Why nobody may send us to that URL, '' if they may. Who asks for it does not know whether its
+    domain is seeded: the store does."""
     host = host_of(url)
     reason = scope.refuses(url, host, domain_of(host), 0, seeded)
     return "" if reason in _SHAPES else reason
@@ -85,6 +85,14 @@ def where(origin: str, known: KnownOrigin | None, now_ms: int) -> tuple[Url, int
     return robots_txt(origin), 0
 
 
+def forget_run(held: Held, start: str = "") -> None:
+    """The store fails what is queued of an origin or domain: the run must not fail it again.
+    Errands stay there and here: others wait for them."""
+    kept = [url for url in held.run if is_errand(url) or not url.url.startswith(start)]
+    held.run.clear()
+    held.run.extend(kept)
+
+
 def first_url(held: Held, now_ms: int) -> str:
     """Where the first request of a visit goes, if its first URL needs a robots.txt that is known to
     be at another host of the domain; else that URL's own host."""
@@ -106,10 +114,8 @@ def turn_to(record: Origin, aim: Url, hops: int, now_ms: int) -> None:
 def consult(
     known: KnownOrigin, heard: SharedRobots | None, scope: Scope, now_ms: int
 ) -> SharedRobots | None:
-    """The answer that an origin waits for; with status 0: it can't be had. None: wait on.
-
-    It came with the lease, or the engine has heard it meanwhile.
-    """
+    """The answer that an origin waits for; with status 0 if it can't be had, None if the origin has
+    to wait on. It came with the lease, or the engine has heard it meanwhile."""
     record = known.record
     if refused(scope, record.aim):
         return SharedRobots(*key(record.aim), record.aim, now_ms, 0)
@@ -125,7 +131,7 @@ def _counts(found: SharedRobots | None, record: Origin, now_ms: int) -> bool:
 
 
 def waits(known: KnownOrigin, now_ms: int, delay: float) -> None:
-    """The origin looks again later: the longer it has waited, the later."""
+    """The origin waits for an answer. It looks again later: the longer it has waited, the later."""
     record = known.record
     record.fetched_ms, record.rules, record.reason, known.parsed = 0, b"", "", None
     waited = (now_ms - record.asked_ms) // 2
@@ -133,7 +139,7 @@ def waits(known: KnownOrigin, now_ms: int, delay: float) -> None:
 
 
 class RecentAnswers:
-    """Answers that this engine heard of lately, so that most askers need not wait at all."""
+    """Answers that this engine heard lately, so that most origins need not wait at all."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, SharedRobots] = OrderedDict()
@@ -179,7 +185,7 @@ class Slots:
         return self._ours.get(ident, ("", 0.0))[0]
 
     def turn(self, address: str, now: float, pace: float) -> float:
-        """When a domain that was put off looks again: one after the other, not all at once."""
+        """When a domain without a slot looks again: one after the other, `pace` seconds apart."""
         at = max(now, self._line.get(address, 0.0)) + pace
         self._line[address] = at
         return at
@@ -190,7 +196,8 @@ class Slots:
         return list(self._asked)
 
     def granted(self, until: dict[str, float], held: Callable[[int], bool], now: float) -> None:
-        """What the store gave of it; what is of no use any more is given back."""
+        """Which addresses the store gave, and until when; those that no held domain needs any more
+        are given back."""
         for address, ident in self._asked.items():
             if address in until and held(ident):
                 self._ours[ident] = address, until[address]

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
 from lycosa.clock import ClockGap
+from lycosa.engine.store_clock import StoreClock
 from lycosa.errors import StoreGone
 from lycosa.frontier.protocol import Batch, Committed, EngineFrontier
 from lycosa.log import get_logger
@@ -30,11 +31,11 @@ FREED = 1000  # rows freed at once, in a millisecond
 
 @dataclass(slots=True)
 class Exchange:
-    """What an engine brings and asks for."""
+    """What an engine tells the store, and asks it for."""
 
     batch: Batch
     want: int = 0  # domains to lease
-    thirsty: list[int] = field(default_factory=list)  # domains to refill
+    to_refill: list[int] = field(default_factory=list)  # domains out of URLs
     skipped: list[PageRow] = field(default_factory=list)  # found to be done before
     claims: list[str] = field(default_factory=list)  # addresses for errands
     hold_ms: int = 0  # for how long they are claimed
@@ -42,7 +43,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Reply:
-    """What it gets. `sent` is when the renewal of its lease was sent, on the engine's clock."""
+    """What the store answered. `sent`: when the renewal of the lease was sent, engine's clock."""
 
     sent: float
     committed: Committed | None = None
@@ -52,8 +53,7 @@ class Reply:
     slots: dict[str, int] = field(default_factory=dict)  # addresses that are ours, until when
     scope: Scope | None = None  # set when the exclusions changed
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
-    to_ms: float | None = None  # store clock - engine clock, where the store has its own
-    doubt_ms: float = 0.0  # by how much that may be wrong
+    clock: StoreClock | None = None  # as measured, where the store has one of its own
     error: BaseException | None = None
 
 
@@ -84,7 +84,7 @@ class Exchanger:
         self._warc = warc
         self._ledger = ledger
         self._number = 0
-        self._renew_every = renew_every  # seconds in which nothing to say needs no commit
+        self._renew_every = renew_every  # seconds for which an empty batch needs no commit
         self._renewed = float("-inf")
         self._rules_version = 0
         self._scope = scope
@@ -109,27 +109,28 @@ class Exchanger:
         return reply
 
     def _supply(self, exchange: Exchange, reply: Reply) -> None:
-        """New domains and URLs. Without them, what was committed still counts: ask again later."""
+        """New domains and URLs. If the store goes away now, what was committed still counts: the
+        engine asks again later."""
         try:
             if exchange.want:
                 reply.leases = self.frontier.lease(self.owner, exchange.want)
                 reply.asked = exchange.want
-            if exchange.thirsty:
-                reply.runs = self.frontier.refill(exchange.thirsty)
+            if exchange.to_refill:
+                reply.runs = self.frontier.refill(exchange.to_refill)
             if exchange.claims:
                 reply.slots = self.frontier.claim(self.owner, exchange.claims, exchange.hold_ms)
         except StoreGone as error:
             log.warning("the store gives no new work, asking again", error=str(error))
 
     def _renewed_lately(self, reply: Reply) -> bool:
-        """The lease then counts from its last renewal."""
+        """Whether the lease need not be renewed now; it then counts from its last renewal."""
         if reply.sent - self._renewed >= self._renew_every:
             return False
         reply.sent = self._renewed
         return True
 
     def _hear(self, reply: Reply) -> None:
-        """New exclusions are made ready here: a long list would hold the loop."""
+        """New exclusions are compiled here: a long list would hold the loop."""
         if reply.committed and reply.committed.rules_version != self._rules_version:
             exclude = tuple(self.frontier.exclusions())
             if self._scope is not None:
@@ -137,7 +138,8 @@ class Exchanger:
             self._rules_version = reply.committed.rules_version
 
     def _commit(self, exchange: Exchange, reply: Reply, closing: bool) -> None:
-        """A batch with a number was written before: its commit failed and is tried again (F5)."""
+        """A batch that has a number was written before: its commit failed and is tried again
+        (F5)."""
         batch = exchange.batch
         if not batch.number:
             batch.pages, exchange.skipped = self._unsettled(batch.pages)
@@ -154,8 +156,8 @@ class Exchanger:
         reply.skipped = exchange.skipped
         self._renewed = reply.sent
         if self.frontier.server_clock:
-            reply.to_ms = self._gap.measure(reply.committed.now_ms, reply.sent, self._clock())
-            reply.doubt_ms = self._gap.doubt
+            ahead_ms = self._gap.measure(reply.committed.now_ms, reply.sent, self._clock())
+            reply.clock = StoreClock(ahead_ms, self._gap.doubt)
 
     def _unsettled(self, pages: list[PageRow]) -> tuple[list[PageRow], list[PageRow]]:
         """Pages to record, and those that redirects led to and that were done before: no text
@@ -199,7 +201,8 @@ class Exchanger:
 
 
 def _let_go(batch: Batch) -> None:
-    """Free what is committed here, some at a time: freeing all of it would hold the loop."""
+    """Free what is committed in the store thread, some at a time: freeing all of it at once would
+    hold the interpreter, and with it the loop."""
     many: tuple[list[Any], ...] = (batch.links, batch.pages, batch.origins, batch.released)
     for rows in many:
         while rows:

@@ -1,6 +1,6 @@
 """What an engine measures of itself: its turns, its speed, its memory, the cores it gets.
 
-Owns the figures in `Stats` that need a clock or the kernel; the engine tells it when a turn begins
+Owns the figures in `Stats` that need a clock or the kernel; the loop tells it when a turn begins
 and ends. Decides nothing.
 """
 
@@ -39,7 +39,7 @@ class Gauges:
         self._idle = self._store_idle = 0.0  # seconds since the last look
 
     def waits(self, now: float, for_store: bool) -> None:
-        """The loop is about to poll; `for_store`: it has free slots and waits for the store."""
+        """The loop is about to poll; `for_store`: fetches are free, and wait for the store."""
         self._polled, self._for_store = now, for_store
 
     def begins(self, now: float) -> None:
@@ -53,7 +53,7 @@ class Gauges:
     def ends(self, now: float) -> None:
         """The turn is over."""
         wall = now - self._began
-        # The process may be one that is judged itself: only of a long turn is it asked.
+        # Only a long turn needs an excuse.
         late = self._late(now) if wall > LONG else 0.0
         self.turns.note(time.thread_time() - self._began_cpu, wall, late)
         if wall * 1000 > self.stats.loop_max_ms:
@@ -63,7 +63,7 @@ class Gauges:
         return 0.0 if self._lateness is None else self._lateness.between(self._began, now)
 
     def page(self, seconds: float) -> None:
-        """One response held the loop so long."""
+        """One response held the loop for so many seconds."""
         if seconds > SLOW_PAGE:
             self.stats.slow_pages += 1
         if seconds * 1000 > self.stats.page_max_ms:

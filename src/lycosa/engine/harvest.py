@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
 from lycosa.engine.scheduler import Held
-from lycosa.engine.visit import Result
+from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch, Purge
 from lycosa.metrics import Stats
 from lycosa.outcomes import Drop, Outcome, of_status
@@ -103,10 +103,9 @@ class Harvest:
         self._request_head = request_head
         self._ids = record_ids
 
-    def take(self, result: Result, batch: Batch, stats: Stats, to_ms: float) -> None:
+    def take(self, result: Result, batch: Batch, stats: Stats) -> None:
         """Everything that came of one visit."""
-        now_ms = int(result.ended * 1000 + to_ms)
-        held = result.held
+        now_ms, held = result.ended_ms, result.held
         stats.requests += result.requests
         stats.robots_fetched += result.robots_fetched
         for url, target, response in result.moved:

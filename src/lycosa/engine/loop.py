@@ -16,8 +16,6 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +26,27 @@ from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import LONG_MS, engine_now
+from lycosa.engine.actions import NOTHING
 from lycosa.engine.address_table import table_of
 from lycosa.engine.control import lateness
-from lycosa.engine.core import LEASE_MARGIN, AddressFound, Core, CoreRules
+from lycosa.engine.core import LEASE_MARGIN, Core, CoreRules
 from lycosa.engine.diary import Diary, DiaryThread
-from lycosa.engine.exchange import Exchange, Exchanger, Reply, StoreThread
+from lycosa.engine.dispatch import Dispatcher
+from lycosa.engine.exchange import Exchanger, StoreThread
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.memory import Collector, share_heap
-from lycosa.engine.open_files import Files
 from lycosa.engine.parsing_mark import Mark
 from lycosa.engine.pipe import Pipe
 from lycosa.engine.scheduler import Scheduler
-from lycosa.engine.visit import VisitRules
+from lycosa.engine.shortages import Shortages
+from lycosa.engine.store_clock import StoreClock
+from lycosa.engine.store_link import StoreLink
+from lycosa.engine.visit_result import VisitRules
 from lycosa.errors import EXIT_ORPHAN, LycosaError, StoreGone, engine_exit
 from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
 from lycosa.fetch.certificates import as_path
-from lycosa.fetch.dns import Answer, Resolver, routes_ipv6
+from lycosa.fetch.dns import Resolver, routes_ipv6
 from lycosa.fetch.fetcher import Fetcher, FetchLimits, FetchSettings
 from lycosa.fetch.poller import Poller, Ready
 from lycosa.frontier.backoff import Patience
@@ -52,26 +54,22 @@ from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
-from lycosa.records import Failure, Request, Response
 from lycosa.settings.values import CrawlSettings
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
 
 SEGMENT_BYTES = 1 << 30
 NAMES = 50_000  # addresses of hosts that are remembered, 500 bytes each: those of all held domains
-# Seconds of a turn that may go to each kind of work, by the clock on the wall: whoever else wants
-# the core or the interpreter must not make turns long. What is left waits for the next turn.
+# Seconds of a turn that may go to each kind of work, by wall time: a turn must not become long
+# because others want the core or the interpreter. What is left waits for the next turn.
 SERVE_BUDGET = 0.007  # sockets
-SOCKETS = 64  # looked at in one turn: more than the budget is good for would be asked for twice
-FULL_BUDGET = 0.001  # sockets, while many responses wait: what has come goes before what comes
+SOCKETS = 64  # asked of one poll: those that the budget does not suffice for are polled again
+FULL_BUDGET = 0.001  # sockets, while many responses wait: they come first
 RESPONSE_BUDGET = 0.010  # responses
 START_BUDGET = 0.004  # new visits
-SWITCH = 0.0005  # seconds after which the store thread gives the interpreter back to the loop
+SWITCH = 0.0005  # seconds after which the store thread lets the loop have the interpreter
 BACKLOG = 32  # responses that wait, above which no visit is started
 REPORT_EVERY = 1.0
-WARN_EVERY = 10.0
-STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
-PRESSED = 5.0  # seconds for which a shortage of memory is told
 
 log = get_logger("engine")
 
@@ -83,9 +81,8 @@ class Engine:
         self.settings = settings
         self.crawl = CrawlSettings.from_json(settings["crawl"])
         self.root = Path(settings["data_dir"])
-        self.to_ms: float = settings["to_ms"]
+        self.clock = StoreClock(settings["to_ms"])
         self.workers = int(settings["workers"])
-        self._files = Files(self.workers)
         self.poller = Poller()
         self.pipe = Pipe()
         self._patience = Patience(self.crawl.lease_time)
@@ -94,18 +91,20 @@ class Engine:
         self._make_archive()
         self._make_core()
         self.store = StoreThread(self.exchanger, self.poller.wake)
-        self._failed: tuple[Exchange, bool, float] | None = None
-        self._stop_at = 0.0
-        self._closing = False
-        self.exit_code: int | None = None
+        cancel = self.fetcher.cancel_all
+        self.link = StoreLink(self.owner, self.core, self.store, self.diary, self._patience, cancel)
+        self.dispatch = Dispatcher(
+            self.diary, self.diary_thread, self.fetcher, self.resolver, self._lapsed
+        )
+        self.shortages = Shortages(
+            self.owner, self.workers, self.core.scheduler, self.fetcher, self.core.stats
+        )
         late = lateness(settings.get("control"), first=settings["engine"] == 0)
         self._gauges = Gauges(self.core.stats, late, settings["engines"])
         self._reported = 0.0
-        self._commit_began = 0.0
-        self._warned = float("-inf")
 
     def _now_ms(self) -> int:
-        return int(engine_now() * 1000 + self.to_ms)
+        return self.clock.ms(engine_now())
 
     # -- wiring -------------------------------------------------------------------------------
 
@@ -158,10 +157,10 @@ class Engine:
     def _make_archive(self) -> None:
         self.ids = record_ids()
         self.ledger = Ledger(self.root, self.owner, SEGMENT_BYTES)
-        self.diary = Diary(self.ledger, self.crawl.delay)
+        if self.frontier.server_clock:
+            self.clock.doubt_ms = LONG_MS  # until the first commit: the supervisor measured it
+        self.diary = Diary(self.ledger, self.crawl.delay, self.clock)
         self.diary_thread = DiaryThread(self.ledger, self.poller.wake)
-        self._to_send: deque[Request] = deque()  # what had to be in the ledger is there
-        self.diary.note_clock(self.to_ms, LONG_MS if self.frontier.server_clock else 0)
         text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
         warc = None
         if self.settings["warc"]:
@@ -205,7 +204,7 @@ class Engine:
             Scheduler(crawl.delay, self.workers),
             Harvest(harvest, scope, self.fetcher.request_head, self.ids),
             scope,
-            self.to_ms,
+            self.clock,
             address_of=self._address_of,
             exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
             addresses=table_of(node["engines"], node["addresses"], node["addresses_from"]),
@@ -217,14 +216,6 @@ class Engine:
         answer = self.resolver.cached(split(url).host)
         return None if answer is None else answer.first
 
-    def _look_up(self) -> None:
-        """Find the addresses that the core waits for."""
-        for host, then in self.core.questions():
-            self.resolver.resolve(host, partial(self._resolved, then))
-
-    def _resolved(self, then: AddressFound, answer: Answer) -> None:
-        self._send(then(answer.first, engine_now()))
-
     # -- the loop -----------------------------------------------------------------------------
 
     def run(self) -> int:
@@ -235,9 +226,9 @@ class Engine:
         self.poller.watch(0, True, False, self._hear)
         sys.setswitchinterval(SWITCH)
         collector = Collector()
-        while self.exit_code is None:
+        while self.link.exit_code is None:
             self._turn(collector)
-        return self.exit_code
+        return self.link.exit_code
 
     def _turn(self, collector: Collector) -> None:
         gauges = self._gauges
@@ -251,19 +242,16 @@ class Engine:
         self.resolver.turn()
         self.fetcher.turn(engine_now())
         # What can't be cut into pieces has a turn without the work that can: S3.
-        if not (collector.turn() or self._exchange(engine_now())):
+        if not (collector.turn() or self.link.turn(engine_now())):
             self._responses(engine_now() + RESPONSE_BUDGET)
-            if self.diary.note_ends(self.core):
-                self.diary_thread.write_before([])
             self._start(engine_now() + START_BUDGET)
-        self._send_written(engine_now() + START_BUDGET)
-        self._look_up()
+        self.dispatch.send_written(engine_now() + START_BUDGET)
         self._report(engine_now())
         gauges.ends(engine_now())
 
     def _serve(self, ready: list[Ready], end: float) -> None:
-        """P4: the lease is looked at before every socket, for a process may be stopped anywhere.
-        Sockets that nobody had time for are ready again at the next poll."""
+        """P4: the lease is checked before every socket, for the process may have been paused at
+        any point. Sockets that there was no time for are ready again at the next poll."""
         for each in ready:
             if self._lapsed():
                 return
@@ -274,17 +262,19 @@ class Engine:
 
     def _start(self, end: float) -> None:
         """Begin visits, unless responses wait to be worked through, there is no room for more, or
-        those that began before have not been sent yet."""
-        requests: list[Request] = []
-        while len(self.fetcher.finished) < BACKLOG and not self.fetcher.full and not self._to_send:
+        requests of visits that began before have not been sent yet."""
+        if self.dispatch.late:
+            return
+        todo, fetcher = NOTHING, self.fetcher
+        while len(fetcher.finished) < BACKLOG and not fetcher.full:
             more = self.core.start(engine_now())
-            requests += more
-            if not more or engine_now() > end:
+            todo += more
+            if not more.requests or engine_now() > end:
                 break
-        self._send(requests)
+        self.dispatch.carry_out(todo)
 
     def _lapsed(self) -> bool:
-        """Whether the lease ran out; then nothing of ours is on the wire any more."""
+        """Whether the lease ran out; then all fetches are cut off."""
         if not self.core.deadline or engine_now() <= self.core.deadline:
             return False
         if self.fetcher.in_flight:
@@ -293,20 +283,16 @@ class Engine:
         return True
 
     def _timeout(self, now: float) -> float:
-        """How long nothing can happen by itself."""
-        if self.fetcher.finished or self._to_send:
+        """Seconds for which the loop has nothing to do unless a socket is ready."""
+        if self.fetcher.finished or self.dispatch.late:
             return 0.0
         scheduler = self.core.scheduler
-        scheduler.ripen(now)  # or what is due, and can't be started, would make us poll and poll
+        scheduler.move_due(now)  # or the loop would never sleep while a due domain can't be started
         if self.core.can_start(now) and not self.fetcher.full:
             return 0.0  # a turn starts a bounded number of visits
-        times = [self._reported + REPORT_EVERY - now]
-        if not self.store.busy:
-            times.append(0.05 if self._stop_at else self.core.due_at(now) - now)
+        moments = (self._reported + REPORT_EVERY, self.link.due_at(now), scheduler.next_time())
+        times = [moment - now for moment in moments if moment is not None]
         times += [t for t in (self.fetcher.timeout(), self.resolver.timeout()) if t is not None]
-        waiting = scheduler.next_time()
-        if waiting is not None:
-            times.append(waiting - now)
         return max(0.0, min(times))
 
     def _responses(self, end: float) -> None:
@@ -314,147 +300,25 @@ class Engine:
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
             if response.failure:
-                self._tell(response)
-            before = time.thread_time()  # S3 is about work: others may have the core as well
-            self._send(self.core.answer(response, engine_now()))
+                self.shortages.note(response)
+            before = (
+                time.thread_time()
+            )  # S3 is about a page's own work, not about others' on the core
+            self.dispatch.carry_out(self.core.answer(response, engine_now()))
             self._gauges.page(time.thread_time() - before)
             if engine_now() > end:
                 break
-
-    def _tell(self, response: Response) -> None:
-        log.debug(
-            "a request failed",
-            url=response.request.url,
-            failure=response.failure,
-            reason=response.reason,
-            address=response.address,
-        )
-        if response.failure in Failure.OURS:
-            self._shortage(response.failure)
-
-    def _send(self, requests: list[Request]) -> None:
-        """Starts and longer delays go to the ledger before any request goes to the network."""
-        if self.diary.note_starts(self.core) or self.diary_thread.busy:
-            self.diary_thread.write_before(requests)
-        else:
-            for request in requests:
-                self._send_now(request)
-
-    def _send_written(self, end: float) -> None:
-        """Requests that had to wait for the ledger."""
-        self._to_send += self.diary_thread.written()
-        while self._to_send:
-            self._send_now(self._to_send.popleft())
-            if engine_now() > end:
-                break
-
-    def _send_now(self, request: Request) -> None:
-        if self._lapsed():
-            unsent = Response(request, failure=Failure.STOPPED, ended=engine_now())
-            self.fetcher.finished.append(unsent)
-        else:
-            self.fetcher.start(request)
-
-    def _shortage(self, failure: str) -> None:
-        """Not the host's fault. Out of open files: fewer fetches at once."""
-        if failure == Failure.NAMESERVER:
-            self._warn("no name server can be reached: the command 'check' says more")
-            return
-        self.core.stats.local_shortage += 1
-        if failure == Failure.MEMORY:
-            self.fetcher.pressed = engine_now()
-        else:
-            self._set_workers(self._files.short(self.core.scheduler.visiting))
-
-    def _set_workers(self, workers: int) -> None:
-        self.core.scheduler.workers = workers
-        self.core.stats.short_of_files = self._files.is_short
-
-    # -- the store ----------------------------------------------------------------------------
-
-    def _exchange(self, now: float) -> bool:
-        """One step of it; returns whether an answer was worked through, or something was sent."""
-        reply = self.store.poll()
-        if reply is not None:
-            self._absorb(reply, now)
-            return True
-        if self.store.busy:
-            return False
-        if self._failed is not None:
-            self._try_again(now)
-        elif self._stop_at:
-            self._wind_down(now)
-        elif self.core.due(now):
-            self._submit(self.core.exchange(now), False, now)
-        return self.store.busy
-
-    def _submit(self, exchange: Exchange, closing: bool, now: float) -> None:
-        self._commit_began = now
-        self._under_way = (exchange, closing)
-        self._size = len(exchange.batch.pages), len(exchange.batch.links)
-        self.store.submit(exchange, closing)
-
-    def _absorb(self, reply: Reply, now: float) -> None:
-        if reply.error is not None:
-            self._store_failed(reply.error, now)
-            return
-        lag = self.core.stats.store_lag_s = now - self._commit_began
-        self.core.backlog.settled(*self._size, lag)
-        if reply.to_ms is not None and reply.to_ms != self.core.to_ms:
-            self.diary.note_clock(reply.to_ms, reply.doubt_ms)
-        self.core.absorb(reply, now)
-        self._patience.over()
-        if self._closing:
-            self.exit_code = 0
-
-    def _store_failed(self, error: BaseException, now: float) -> None:
-        if isinstance(error, StoreGone):
-            self._failed = (*self._under_way, now + self._patience.after(error))
-            self.core.backlog.away()
-        elif code := engine_exit(error):
-            self._end(code, str(error))
-        else:
-            raise error
-
-    def _warn(self, text: str) -> None:
-        """Say it, but not more often than every ten seconds."""
-        now = engine_now()
-        if now - self._warned >= WARN_EVERY:
-            self._warned = now
-            log.warning(text, engine=self.owner)
-
-    def _try_again(self, now: float) -> None:
-        if self._failed is not None and now >= self._failed[2]:
-            exchange, closing, _ = self._failed
-            self._failed = None
-            self._submit(exchange, closing, now)
-
-    def _wind_down(self, now: float) -> None:
-        """After `stop`: let fetches finish for a while, then commit and give everything back."""
-        if self.core.scheduler.visiting and now > self._stop_at:
-            self.fetcher.cancel_all()
-        idle = self.core.scheduler.visiting == 0
-        if idle or self.core.scheduler.many_leaving or self.core.due(now):
-            exchange = self.core.exchange(now)
-            self._closing = idle and not self.core.scheduler.held
-            self._submit(exchange, self._closing, now)
-
-    def _end(self, code: int, why: str) -> None:
-        log.error(why, engine=self.owner)
-        self.fetcher.cancel_all()
-        self.exit_code = code
 
     # -- the supervisor -----------------------------------------------------------------------
 
     def _hear(self, fd: int, events: int) -> None:
         stop = self.pipe.hear()
         if stop is None:
-            # The supervisor is gone: nobody guards the directory any more.
+            # The supervisor is gone: another may lock the directory now.
             self.fetcher.cancel_all()
             os._exit(EXIT_ORPHAN)
-        if stop and not self._stop_at:
-            self._stop_at = engine_now() + STOP_GRACE
-            self.core.stop()
+        if stop:
+            self.link.stop(engine_now())
 
     def _report(self, now: float) -> None:
         if now - self._reported < REPORT_EVERY:
@@ -462,17 +326,15 @@ class Engine:
         self._reported = now
         stats, scheduler = self.core.stats, self.core.scheduler
         scheduler.rate = self._gauges.look(now)
-        if self.store.busy:
-            stats.store_lag_s = max(stats.store_lag_s, now - self._commit_began)
+        stats.store_lag_s = max(stats.store_lag_s, self.link.lag(now))
         stats.in_flight = self.fetcher.in_flight
         stats.held = len(scheduler.held)
         stats.ready = scheduler.ready_count
         stats.crowded = self.core.crowded()
         stats.dns_pending = self.resolver.pending
-        stats.uncommitted = len(self.core.batch.pages)
+        stats.uncommitted = len(self.core.outbox.batch.pages)
         stats.bodies_mb = self.fetcher.buffered / 1e6
-        stats.short_of_memory = now - self.fetcher.pressed < PRESSED or self.fetcher.full
-        self._set_workers(self._files.recover())
+        self.shortages.look(now)
         self.pipe.report({"owner": self.owner, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
 

@@ -1,7 +1,8 @@
 """How busy this machine's cores are, and how long a thread waited for one of them.
 
-Reads what the kernel counts; its files stay open, for there may be no more when it matters. Where
-the kernel does not tell, the answer is 0: nothing is blamed on others without evidence.
+Reads what the kernel counts. Its files stay open: the process may be out of open files when it
+matters. Where the kernel does not tell, the answer is 0: nothing is blamed on others without
+evidence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much memory this process uses, and when Python looks for cycles. Knows not what for."""
+"""How much memory this process uses, and when Python looks for cycles of garbage in it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import gc
 import os
 import resource
 
-# Objects that are looked through at once: some milliseconds. The interpreter's own rules would let
-# hundreds of thousands come together, and a look at them holds every thread for half a second.
+# New objects after which they are looked through: some milliseconds. The interpreter's own rules
+# would let hundreds of thousands collect, and a look at them holds every thread for half a second.
 YOUNG = 5_000
-BURST = 4 * YOUNG  # so many come from the store thread, with leases: there are no cycles in them
+BURST = 4 * YOUNG  # so many at once are leases from the store thread: there are no cycles in them
 _M_ARENA_MAX = -8  # of mallopt(3)
 
 
@@ -26,8 +26,9 @@ class Memory:
 
 
 class Collector:
-    """Finds cycles among new objects, a few at a time. What is older is never looked at again: it
-    is freed when nobody refers to it, and no visit leaves a cycle behind (tests look for some)."""
+    """Finds cycles among new objects, a few at a time. Older ones are never looked at again: they
+    are freed when nobody refers to them, and no visit leaves a cycle behind (tests look for
+    some)."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -46,8 +47,8 @@ class Collector:
 
 
 def share_heap() -> None:
-    """One heap for all threads: what the store thread makes the loop frees, and glibc keeps what is
-    free in one thread's heap from the others. Elsewhere than on glibc nothing happens."""
+    """One heap for all threads. The loop frees what the store thread made, and glibc would keep
+    that memory from the loop. Without glibc this does nothing."""
     try:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
     except (OSError, AttributeError):

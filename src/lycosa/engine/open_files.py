@@ -1,26 +1,27 @@
 """How many fetches at once the machine's open files allow. Pure.
 
-Lowered when the system refuses another file, raised again slowly.
+The number falls when the system refuses to open another file, and rises again slowly.
 """
 
 from __future__ import annotations
 
-FACTOR = 0.9  # concurrency after the machine ran out of open files
+FACTOR = 0.9  # by which the number of fetches falls
 LEAST = 10
 
 
 class Files:
-    """The concurrency of one engine."""
+    """How many fetches one engine may have under way: `full` of them, or fewer `now`."""
 
-    def __init__(self, workers: int) -> None:
-        self.full = self.now = workers
+    def __init__(self, fetches: int) -> None:
+        self.full = self.now = fetches
 
     @property
     def is_short(self) -> bool:
         return self.now < self.full
 
     def short(self, visiting: int) -> int:
-        """There was no file for a fetch while `visiting` were under way: once for each fall."""
+        """There was no file for a fetch while `visiting` visits were under way. Those that began
+        before the last fall count for nothing."""
         if not self.is_short or visiting < self.now:
             self.now = max(min(LEAST, self.full), int(self.now * FACTOR))
         return self.now

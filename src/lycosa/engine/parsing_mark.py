@@ -1,8 +1,8 @@
 """Which page an engine is parsing now, in memory that survives its death (S3).
 
-The engine writes, its supervisor reads when the engine is gone; the memory is the supervisor's. A
-mapped file would do, too, but for the disk: a write to a mapped page may wait for a journal, and
-this one stands in the loop. Knows nothing of parsing.
+The engine writes, its supervisor reads when the engine is gone; the memory is the supervisor's. It
+is no mapped file: a write to a page of one may wait for the disk, and the loop must not. Knows
+nothing of parsing.
 """
 
 from __future__ import annotations
@@ -38,6 +38,6 @@ class Mark:
         return (domain_id, order, fp) if domain_id else None
 
     def clear(self) -> None:
-        """Nobody is to be blamed: for an engine about to start, whose first deed comes much
-        later."""
+        """Before an engine starts: no page is being parsed, and what the last engine left behind
+        is not blamed on it."""
         self.set(0, 0, 0)

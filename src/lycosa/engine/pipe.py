@@ -1,6 +1,7 @@
-"""The pipes between an engine and its supervisor, as the engine has them.
+"""The engine's ends of the pipes between it and its supervisor.
 
-Owns what was heard and what could not yet be written; never waits for the supervisor.
+Owns what was read and what could not be written yet. Once unblocked it never waits for the
+supervisor.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Pipe:
         self._output = b""
 
     def unblock(self) -> None:
-        """From now on neither side waits."""
+        """From now on reading and writing do not wait."""
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
 

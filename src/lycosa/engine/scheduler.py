@@ -1,9 +1,9 @@
 """Which domain an engine visits next, and which it keeps. Pure: events and `now` in, values out.
 
-Holds the leased domains in two places: those whose time has come, in the order it came, and a
-heap of the others by the time they are ready. A domain is in exactly one place: ready, waiting,
-visited, dry (its run of URLs is empty: it needs a refill), or leaving (to be released by the next
-commit). It knows nothing of HTTP, of the store, or of what a visit does.
+A leased domain is in exactly one place: ready (its time has come, in the order in which it came),
+waiting (in a heap by the time at which it is ready), visited, out of URLs (its run is empty: it
+needs a refill), or leaving (given back with the next commit). The scheduler knows nothing of HTTP,
+of the store, or of what a visit does.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from lycosa.engine.store_clock import StoreClock
 from lycosa.frontier.protocol import Release
 from lycosa.politeness.robots import Rules
 from lycosa.records import Lease, Origin, QueuedUrl, SharedRobots
 
 SPARE = 8  # domains that an engine may hold beyond twice what another has: not worth moving
 KEEP = 1.25  # domains held, as a multiple of rate x delay
-LIGHT = 1024  # bytes of an origin's rules that stay parsed between visits
 RECENT = 64  # fingerprints of a held domain known to be done: a redirect to one is not followed
 AHEAD = 2  # domains asked for, as a multiple of what the rate needs: answers may take longer
 # Domains asked for at once, for each second until the next answer: engines that start together
@@ -28,7 +28,8 @@ AHEAD = 2  # domains asked for, as a multiple of what the rate needs: answers ma
 LEASE_STEP = 1000
 LEASE_MOST = 2000
 LEAVE_MOST = 5000  # domains given back at once, 6 us each: an engine that stops holds 100,000
-HEAVY = 16 << 10  # bytes of robots rules above which a domain is not kept between visits
+PARSED_BYTES = 1024  # of an origin's rules that stay parsed between visits
+KEPT_BYTES = 16 << 10  # of a domain's robots rules: one with more is not kept between visits
 
 
 @dataclass(slots=True)
@@ -60,11 +61,10 @@ class Held:
     run: deque[QueuedUrl]
     origins: dict[str, KnownOrigin]
     recent: dict[int, None] = field(default_factory=dict)
-    noted_ms: int = 0  # the delay of its own that the ledger knows of; -1: it may know of one
+    noted_ms: int = 0  # the delay of its own that is in the ledger; -1: one may be
     outdated: bool = False  # the store may know more of its origins by its next turn
     place: int = 0  # among those who wait for an address, see `address_turns`
     waits_at: str = ""  # that address
-    heads_for: str = ""  # the URL whose address the next visit asks for
     address: str = ""  # where it is being visited, if others must wait for that
 
     def remember(self, fp: int) -> None:
@@ -73,43 +73,43 @@ class Held:
         if len(self.recent) > RECENT:
             del self.recent[next(iter(self.recent))]
 
-    def slim(self) -> bool:
+    def shrink(self) -> bool:
         """Make it small for the time between visits; False if it is too large to be kept."""
         size = 0
         for known in self.origins.values():
             size += len(known.record.rules)
             known.answer = None
-            if len(known.record.rules) > LIGHT:
+            if len(known.record.rules) > PARSED_BYTES:
                 known.parsed = None
-        return size <= HEAVY
+        return size <= KEPT_BYTES
 
 
 class Scheduler:
-    """The leased domains of one engine."""
+    """The leased domains of one engine, of which it visits `max_fetches` at once."""
 
-    def __init__(self, delay: float, workers: int) -> None:
+    def __init__(self, delay: float, max_fetches: int) -> None:
         self.delay = delay
-        self.workers = workers
+        self.max_fetches = max_fetches
         self.held: dict[int, Held] = {}
         self.visiting = 0
-        self.pressing = False  # other domains are ready in the store and wait for an engine
+        self.store_has_more = False  # domains that are ready and that no engine holds
         self.least_held: int | None = None  # by an engine elsewhere that would like more
         self.rate = 0.0  # visits per second, smoothed
         self._ready: deque[Held] = deque()
         self._waiting: list[tuple[float, int, Held]] = []
         self._places = itertools.count()
-        self._dry: dict[int, Held] = {}
+        self._out_of_urls: dict[int, Held] = {}
         self._leaving: list[Held] = []
 
     # -- coming in ----------------------------------------------------------------------------
 
     def add(self, leases: Iterable[Lease], asked: int, now: float, now_ms: int) -> None:
-        """Leases that the store granted; `asked` is how many it could have."""
+        """Leases that the store granted; `asked` is how many it was asked for."""
         count = 0
         for lease in leases:
             count += 1
             self._place(self._hold(lease, now, now_ms))
-        self.pressing = 0 < asked <= count
+        self.store_has_more = 0 < asked <= count
 
     def _hold(self, lease: Lease, now: float, now_ms: int) -> Held:
         held = Held(
@@ -129,32 +129,32 @@ class Scheduler:
         return held
 
     def refilled(self, runs: dict[int, list[QueuedUrl]]) -> None:
-        """More URLs of domains that were dry; those that got none leave."""
+        """More URLs of domains that had run out of them; those that got none leave."""
         for ident, urls in runs.items():
-            held = self._dry.pop(ident, None)
+            held = self._out_of_urls.pop(ident, None)
             if held is not None:
                 held.run.extend(urls)
                 self._place(held) if urls else self._leaving.append(held)
 
     def _place(self, held: Held) -> None:
         if held.run:
-            # Those that are ready at the same time go in the order in which they came.
+            # Those that are ready at the same time are visited in the order in which they came.
             heapq.heappush(self._waiting, (held.ready, next(self._places), held))
         else:
-            self._dry[held.id] = held
+            self._out_of_urls[held.id] = held
 
     # -- visits -------------------------------------------------------------------------------
 
     def next(self, now: float) -> Held | None:
         """A domain whose time has come, now being visited; None if there is none."""
-        self.ripen(now)
+        self.move_due(now)
         if not self._ready:
             return None
         self.visiting += 1
         return self._ready.popleft()
 
-    def ripen(self, now: float) -> None:
-        """Take note of the domains whose time has come."""
+    def move_due(self, now: float) -> None:
+        """Move the domains whose time has come from waiting to ready."""
         waiting, ready = self._waiting, self._ready
         while waiting and waiting[0][0] <= now:
             ready.append(heapq.heappop(waiting)[2])
@@ -165,8 +165,8 @@ class Scheduler:
         held.ready = ready
         self._place(held)
 
-    def send_away(self, held: Held, ready: float) -> None:
-        """It was not visited, and would wait so long here that the store may have it."""
+    def give_back(self, held: Held, ready: float) -> None:
+        """It was not visited, and would wait so long that the store may have it."""
         self.visiting -= 1
         held.ready = ready
         self._leaving.append(held)
@@ -181,47 +181,45 @@ class Scheduler:
             self._leaving.append(held)
 
     def _keeps(self, held: Held, now: float) -> bool:
-        """Keep a domain unless others have waited longer, it waits long, or we hold too many.
-
-        One that waits for more than its delay (it was busy) goes to the store, which remembers.
-        """
+        """Keep a domain unless others in the store have waited longer, it waits long itself, or
+        the engine holds too many. One that waits for more than its delay (it was busy) leaves: the
+        store remembers until when."""
         wait = held.ready - now
-        if wait > held.delay or wait > 2 * self.delay + 1 or not held.slim() or held.outdated:
+        if wait > held.delay or wait > 2 * self.delay + 1 or not held.shrink() or held.outdated:
             return False
-        if self.pressing or self._has_plenty():
+        if self.store_has_more or self._has_plenty():
             return False
-        return len(self.held) <= self.rate * self.delay * KEEP + 2 * self.workers
+        return len(self.held) <= self.rate * self.delay * KEEP + 2 * self.max_fetches
 
     def _has_plenty(self) -> bool:
-        """Whether another engine would like more domains and holds less than half of ours."""
+        """Whether another engine wants domains and holds less than half as many."""
         return self.least_held is not None and len(self.held) > 2 * self.least_held + SPARE
 
     # -- talking to the store -----------------------------------------------------------------
 
-    def wanted(self, now: float, lag: float) -> int:
-        """How many more domains could be visited until the store has answered the next question,
-        which comes in a second; `lag` is how long an answer takes."""
-        self.ripen(now)
+    def domains_to_ask_for(self, now: float, lag: float) -> int:
+        """How many more domains can be visited until the store has answered the next question,
+        which comes in a second; `lag`: how long an answer takes."""
+        self.move_due(now)
         if self._has_plenty():
             return 0
-        free = self.workers - self.visiting
+        free = self.max_fetches - self.visiting
         target = free + self.rate * AHEAD * (1.0 + lag)
         most = min(LEASE_MOST, round(LEASE_STEP * (1.0 + lag)))
         return max(0, min(most, round(target) - len(self._ready)))
 
-    def starving(self, now: float) -> bool:
-        """Whether a free slot has nothing to do."""
-        self.ripen(now)
-        return not self._ready and self.visiting < self.workers
+    def wants_domains(self, now: float) -> bool:
+        """Whether a fetch is free and no domain is ready for it."""
+        self.move_due(now)
+        return not self._ready and self.visiting < self.max_fetches
 
-    def thirsty(self) -> list[int]:
-        """Domains that need a refill once what happened to them is committed."""
-        return list(self._dry)
+    def to_refill(self) -> list[int]:
+        """Domains out of URLs, to be refilled once what happened to them is committed."""
+        return list(self._out_of_urls)
 
-    def leaving(self, to_ms: float) -> list[Release]:
-        """The domains to give back with the next commit, the others with those after it. `to_ms`:
-        store clock - engine clock."""
-        released = [self._release(held, to_ms) for held in self._leaving[:LEAVE_MOST]]
+    def take_leaving(self, clock: StoreClock) -> list[Release]:
+        """The domains that are given back with the next commit, LEAVE_MOST at most."""
+        released = [self._release(held, clock) for held in self._leaving[:LEAVE_MOST]]
         del self._leaving[:LEAVE_MOST]
         return released
 
@@ -230,22 +228,26 @@ class Scheduler:
         """Whether one commit is not enough for all that leave."""
         return len(self._leaving) > LEAVE_MOST
 
-    def _release(self, held: Held, to_ms: float) -> Release:
+    def _release(self, held: Held, clock: StoreClock) -> Release:
         del self.held[held.id]
         # Rounded up: a millisecond early would break the delay.
-        polite_ms = int(held.ready * 1000 + to_ms) + 1
+        polite_ms = clock.ms(held.ready) + 1
         return Release(held.id, polite_ms, held.failures, held.pages, held.queued)
 
-    def give_up_all(self) -> None:
-        """Everything that is not being visited leaves: the engine stops."""
-        for held in [*self._ready, *(entry[2] for entry in self._waiting), *self._dry.values()]:
+    def give_back_all(self) -> None:
+        """The engine stops: every domain leaves that is not being visited."""
+        for held in [
+            *self._ready,
+            *(entry[2] for entry in self._waiting),
+            *self._out_of_urls.values(),
+        ]:
             self._leaving.append(held)
         self._ready.clear()
         self._waiting.clear()
-        self._dry.clear()
+        self._out_of_urls.clear()
 
-    def forgive(self) -> None:
-        """Somebody changed the rules or wants URLs tried again: no origin stays given up."""
+    def try_all_origins(self) -> None:
+        """Origins that were given up may be tried again: the crawl's rules have changed."""
         for held in self.held.values():
             for known in held.origins.values():
                 if known.record.reason:

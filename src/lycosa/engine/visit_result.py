@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lycosa.engine.scheduler import Held
-from lycosa.records import Flag, Kind, Origin, QueuedUrl, Response, SharedRobots, Url
+from lycosa.records import Flag, Kind, Origin, QueuedUrl, Request, Response, SharedRobots, Url
+from lycosa.urls.canonical import Parts
 
 DETAIL_CHARS = 200  # of a library's words that are kept with an origin
 
@@ -25,12 +26,13 @@ class Result:
     """What came of a visit."""
 
     held: Held
-    started: float
-    ended: float
+    started: float  # engine clock
+    ended: float  # or, while the visit goes on, the moment of its last step
+    ended_ms: int = 0  # the same by the store's clock
     requests: int = 0
     address: str = ""
     outcome: str = "nothing"
-    stopped: bool = False  # we cut it off ourselves
+    stopped: bool = False  # the engine cut it off
     page: tuple[QueuedUrl, Response] | None = None
     moved: list[tuple[QueuedUrl, Url, Response | None]] = field(default_factory=list)
     failed: list[tuple[QueuedUrl, str, int]] = field(default_factory=list)  # reason, status
@@ -47,10 +49,17 @@ class Result:
 
 
 def detail(response: Response) -> str:
-    """A failure in words: what it is called here, and what the library said."""
+    """A failure in words: lycosa's name for it, and what the library said."""
     what = "robots.txt" if response.request.kind == Kind.ROBOTS else "a page"
     called = response.failure or f"status {response.status}"
     return ": ".join(filter(None, (f"{what}: {called}", response.reason[:DETAIL_CHARS])))
+
+
+def request(result: Result, rules: VisitRules, url: str, parts: Parts, kind: Kind) -> Request:
+    """A request of a visit, counted; it may take until the visit's time is up."""
+    result.requests += 1
+    deadline = result.started + rules.timeout
+    return Request(url, parts.host, parts.port, parts.https, kind, deadline)
 
 
 def kind_of(url: QueuedUrl) -> Kind:
