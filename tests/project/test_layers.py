@@ -33,7 +33,7 @@ PURE = {
     *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
-    *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
+    *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files", "engine/orders"),
     *("node/seed_file", "node/first_visits"),
 }
 NOT_PURE = {

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
 from lycosa.clock import engine_now
 from lycosa.metrics import Stats
-from lycosa.node.datadir import TRUST
-from lycosa.settings.values import NodeSettings
 
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),
@@ -67,25 +64,3 @@ class Worker:
         for name in _COUNTERS:
             setattr(kept, name, getattr(self.stats, name))
         return kept
-
-
-def machine_settings(node: NodeSettings) -> dict[str, Any]:
-    """What an engine is told about its machine."""
-    return {
-        "data_dir": str(node.data_dir.resolve()),
-        "store": node.store,
-        "engines": node.engines,
-        "nameservers": [
-            f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-            for host, port in node.nameservers
-        ],
-        "port_map": {str(port): to for port, to in node.port_map.items()},
-        "allow_private": node.allow_private,
-        "allow_networks": node.allow_network,
-        "only_networks": node.only_network,
-        "ip_delay_exempt": node.ip_delay_exempt,
-        "trust": str(node.data_dir.resolve() / TRUST) if node.tls_verify else "",
-        "warc": node.warc,
-        "log_level": node.log_level,
-        "log_format": node.log_format,
-    }

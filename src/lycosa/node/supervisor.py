@@ -13,13 +13,13 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
-
-import orjson
 
 from lycosa.called import called
 from lycosa.clock import engine_now
 from lycosa.engine import parsing_mark
+from lycosa.engine.orders import EngineOrders
 from lycosa.errors import (
     EXIT_DAMAGED,
     EXIT_DISK_FULL,
@@ -36,7 +36,7 @@ from lycosa.metrics import Rates, Stats, limiting
 from lycosa.node import datadir, rescue, start
 from lycosa.node.commons import Commons
 from lycosa.node.dbfile import DatabaseFile
-from lycosa.node.engine_process import Worker, machine_settings
+from lycosa.node.engine_process import Worker
 from lycosa.node.first_visits import FirstVisits
 from lycosa.node.progress import Screen, Snapshot, line, summary
 from lycosa.node.seed_loader import Loader
@@ -290,7 +290,7 @@ class Supervisor:
     # -- engines ------------------------------------------------------------------------------
 
     def _spawn(self, index: int) -> None:
-        parsing_mark.Mark(self.commons.marks, index).clear()
+        parsing_mark.Mark(self.commons.memory.marks, index).clear()
         process = subprocess.Popen(
             [sys.executable, "-m", "lycosa.engine"],
             stdin=subprocess.PIPE,
@@ -303,21 +303,22 @@ class Supervisor:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         self.selector.register(process.stdout.fileno(), selectors.EVENT_READ, worker)
-        worker.tell(orjson.dumps(self._engine_settings(index)) + b"\n")
+        worker.tell(self._orders(index).to_json() + b"\n")
 
-    def _engine_settings(self, index: int) -> dict[str, Any]:
-        return {
-            # Exclusions may be many: engines read them from the store.
-            "crawl": {**self.crawl.to_json(), "exclude": []},
-            "node": self.name,
-            "to_ms": self.to_ms,
-            "engine": index,
-            "workers": self.per_engine,
-            "max_pages": self.limits.max_pages,
-            "addresses_from": self._addresses_from,
-            **self.commons.settings(),
-            **machine_settings(self.node),
-        }
+    def _orders(self, index: int) -> EngineOrders:
+        root = self.node.data_dir.resolve()
+        return EngineOrders(
+            crawl=replace(self.crawl, exclude=()),
+            node=replace(self.node, data_dir=root),
+            node_name=self.name,
+            index=index,
+            fetches=self.per_engine,
+            max_pages=self.limits.max_pages,
+            to_ms=self.to_ms,
+            addresses_from=self._addresses_from,
+            trust=str(root / datadir.TRUST) if self.node.tls_verify else "",
+            memory=self.commons.memory,
+        )
 
     def _read(self, worker: Worker) -> None:
         assert worker.process.stdout is not None
@@ -381,7 +382,7 @@ class Supervisor:
         """Note the page that an engine died of, if it did; take back what it held, also under a
         number that it never had time to tell."""
         root = self.node.data_dir
-        died_of = parsing_mark.Mark(self.commons.marks, worker.index)
+        died_of = parsing_mark.Mark(self.commons.memory.marks, worker.index)
         poisoned = code != EXIT_FENCED and rescue.suspect_page(self.frontier, died_of)
         alive = {each.owner for each in self.workers.values()}
         if all(alive):
