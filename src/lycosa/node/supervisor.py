@@ -36,9 +36,9 @@ from lycosa.metrics import Rates, Stats, limiting
 from lycosa.node import datadir, rescue, start
 from lycosa.node.commons import Commons
 from lycosa.node.dbfile import DatabaseFile
+from lycosa.node.display import Screen, Snapshot, line, summary
 from lycosa.node.engine_process import Worker
 from lycosa.node.first_visits import FirstVisits
-from lycosa.node.progress import Screen, Snapshot, line, summary
 from lycosa.node.seed_loader import Loader
 from lycosa.node.whole import whole_crawl
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits

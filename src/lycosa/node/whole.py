@@ -6,7 +6,7 @@ from contextlib import closing
 
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.protocol import open_reader
-from lycosa.node.progress import Snapshot
+from lycosa.node.display import Snapshot
 from lycosa.settings.values import NodeSettings
 
 

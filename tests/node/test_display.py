@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from lycosa.node.progress import Screen, Snapshot, eta, line, render, summary
+from lycosa.node.display import Screen, Snapshot, eta, line, render, summary
 from lycosa.units import duration, rate, size
 
 NOW = Snapshot(
