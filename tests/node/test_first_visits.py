@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lycosa.metrics import Stats
-from lycosa.node.progress import Snapshot, line, render
+from lycosa.node.display import Snapshot, line, render
 
 
 def first_visits() -> Any:

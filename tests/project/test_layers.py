@@ -34,10 +34,10 @@ PURE = {
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),
     *("frontier/columns", "frontier/values", "frontier/rules"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
-    *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),
+    *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files", "engine/orders"),
     *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
     *("engine/visit_origins",),
-    *("node/seed_file", "node/first_visits"),
+    *("node/seed_file", "node/first_visits", "node/deaths"),
 }
 NOT_PURE = {
     *("time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "curl_cffi"),

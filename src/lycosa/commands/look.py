@@ -18,7 +18,7 @@ from lycosa.commands.names import check_outcome, known_domain
 from lycosa.errors import UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.node.datadir import in_use
-from lycosa.node.progress import kinds
+from lycosa.node.display import kinds
 from lycosa.settings.values import Values
 from lycosa.terminal import in_json, one_line, redact
 from lycosa.units import duration, size

@@ -1,7 +1,7 @@
 """One engine: one process, one loop around libcurl, the resolver and a heap of domains.
 
 Wires the pure core to its edges: poller, fetcher, resolver, ledger, store thread, and the pipes
-to the supervisor. It decides nothing about crawling. Its first line of input is its settings;
+to the supervisor. It decides nothing about crawling. Its first line of input is its orders;
 then it hears `stop`; when the pipe closes the supervisor is gone, and it ends at once.
 
 Every turn checks the lease before it serves a socket (P4): past it, all transfers are closed
@@ -17,9 +17,6 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from lycosa import __version__
 from lycosa.archive.ledger import Ledger
@@ -36,6 +33,7 @@ from lycosa.engine.exchange import Exchanger, StoreThread
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.memory import Collector, share_heap
+from lycosa.engine.orders import EngineOrders
 from lycosa.engine.parsing_mark import Mark
 from lycosa.engine.pipe import Pipe
 from lycosa.engine.scheduler import Scheduler
@@ -54,7 +52,6 @@ from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
-from lycosa.settings.values import CrawlSettings
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
 
@@ -75,14 +72,14 @@ log = get_logger("engine")
 
 
 class Engine:
-    """The wiring of one engine; `settings` as the supervisor wrote them."""
+    """The wiring of one engine, by the orders of its supervisor."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self.settings = settings
-        self.crawl = CrawlSettings.from_json(settings["crawl"])
-        self.root = Path(settings["data_dir"])
-        self.clock = StoreClock(settings["to_ms"])
-        self.workers = int(settings["workers"])
+    def __init__(self, orders: EngineOrders) -> None:
+        self.orders = orders
+        self.crawl = orders.crawl
+        self.root = orders.node.data_dir
+        self.clock = StoreClock(orders.to_ms)
+        self.workers = orders.fetches
         self.poller = Poller()
         self.pipe = Pipe()
         self._patience = Patience(self.crawl.lease_time)
@@ -99,8 +96,8 @@ class Engine:
         self.shortages = Shortages(
             self.owner, self.workers, self.core.scheduler, self.fetcher, self.core.stats
         )
-        late = lateness(settings.get("control"), first=settings["engine"] == 0)
-        self._gauges = Gauges(self.core.stats, late, settings["engines"])
+        late = lateness(orders.memory.control, first=orders.index == 0)
+        self._gauges = Gauges(self.core.stats, late, orders.node.engines)
         self._reported = 0.0
 
     def _now_ms(self) -> int:
@@ -113,9 +110,9 @@ class Engine:
         rules = self.crawl.store_rules()
         while True:
             try:
-                store, turns = self.settings["store"], self.settings["turns"]
+                store, turns = self.orders.node.store, self.orders.memory.turns
                 frontier = open_frontier(store, self.root, rules, self._now_ms, turns=turns)
-                place = (self.settings["node"], str(self.root))
+                place = (self.orders.node_name, str(self.root))
                 owner = frontier.register(socket.gethostname(), os.getpid(), *place)
                 self._patience.over()
                 return frontier, owner
@@ -132,8 +129,8 @@ class Engine:
                 raise SystemExit(0)
 
     def _make_network(self) -> None:
-        node = self.settings
-        servers = node["nameservers"] or None
+        node, trust = self.orders.node, self.orders.trust
+        servers = self.orders.nameservers() or None
         self.resolver = Resolver(
             self.poller, servers, now=engine_now, cache_entries=NAMES, ipv6=routes_ipv6()
         )
@@ -142,12 +139,12 @@ class Engine:
             self.resolver,
             FetchSettings(
                 user_agent=self.crawl.user_agent,
-                trust=as_path(Path(node["trust"])) if node["trust"] else "",
-                allow_private=node["allow_private"],
-                allow_networks=tuple(node["allow_networks"]),
-                only_networks=tuple(node["only_networks"]),
-                port_map={int(key): value for key, value in node["port_map"].items()},
-                accept_encoding=ACCEPT_ARCHIVED if node["warc"] else ACCEPT_ENCODING,
+                trust=as_path(Path(trust)) if trust else "",
+                allow_private=node.allow_private,
+                allow_networks=node.allow_network,
+                only_networks=node.only_network,
+                port_map=node.port_map,
+                accept_encoding=ACCEPT_ARCHIVED if node.warc else ACCEPT_ENCODING,
             ),
             FetchLimits(body=self.crawl.max_body),
             capacity=self.workers,
@@ -163,7 +160,7 @@ class Engine:
         self.diary_thread = DiaryThread(self.ledger, self.poller.wake)
         text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
         warc = None
-        if self.settings["warc"]:
+        if self.orders.node.warc:
             warc = SegmentWriter(self.root, "warc", self.owner, SEGMENT_BYTES, self._warcinfo)
         renew = self.crawl.lease_time / 20
         self.scope = Scope(self.crawl.scope_rules())
@@ -183,20 +180,20 @@ class Engine:
         )
 
     def _make_core(self) -> None:
-        crawl, node, scope = self.crawl, self.settings, self.scope
+        crawl, orders, node, scope = self.crawl, self.orders, self.orders.node, self.scope
         visit = VisitRules(crawl.delay, crawl.visit_timeout, sitemaps=crawl.sitemaps)
         harvest = HarvestRules(
             obey_nofollow=not crawl.ignore_nofollow,
             max_pages_per_domain=crawl.max_pages_per_domain,
             max_queued_per_domain=crawl.max_queued_per_domain,
-            keep_warc=node["warc"],
+            keep_warc=node.warc,
         )
         rules = CoreRules(
             visit,
             crawl.lease_time,
             crawl.ip_delay,
-            node["max_pages"],
-            node["engines"],
+            orders.max_pages,
+            node.engines,
             margin=min(LEASE_MARGIN, crawl.lease_time / 10),
         )
         self.core = Core(
@@ -206,9 +203,9 @@ class Engine:
             scope,
             self.clock,
             address_of=self._address_of,
-            exempt=SharedAddresses((*CDN_RANGES, *node["ip_delay_exempt"])).exempt,
-            addresses=table_of(node["engines"], node["addresses"], node["addresses_from"]),
-            parsing=Mark(node["marks"], node["engine"]).set,
+            exempt=SharedAddresses((*CDN_RANGES, *node.ip_delay_exempt)).exempt,
+            addresses=table_of(node.engines, orders.memory.addresses, orders.addresses_from),
+            parsing=Mark(orders.memory.marks, orders.index).set,
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
 
@@ -340,12 +337,12 @@ class Engine:
 
 
 def main() -> int:
-    """Started by the supervisor, settings on standard input."""
+    """Started by the supervisor, with its orders on standard input."""
     share_heap()
-    settings = orjson.loads(sys.stdin.buffer.raw.readline())  # type: ignore[union-attr]
-    setup(settings["log_level"], settings["log_format"])
+    orders = EngineOrders.from_json(sys.stdin.buffer.raw.readline())  # type: ignore[union-attr]
+    setup(orders.node.log_level, orders.node.log_format)
     try:
-        return Engine(settings).run()
+        return Engine(orders).run()
     except LycosaError as error:
         log.error(str(error))
         return engine_exit(error) or 1

@@ -1,188 +1,187 @@
-"""What a person sees of a running crawl: a live view on a terminal, else a line now and then.
+"""How a crawl stands: snapshots of it, and when they are shown.
 
-`render` and `summary` are pure: values in, lines of text out. `Screen` is the only part that
-writes. Knows nothing of engines or stores; it gets a `Snapshot`.
+Puts together what engines report and what the store counts. How a snapshot looks is decided in
+`display`.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from dataclasses import dataclass, field
-from typing import TextIO
+from collections.abc import Callable
+from contextlib import closing
 
-from lycosa.called import called
-from lycosa.outcomes import FINE
-from lycosa.terminal import raw, visible
-from lycosa.units import duration, rate, size
+from lycosa.clock import engine_now
+from lycosa.errors import StoreError, UserError
+from lycosa.frontier.backoff import Away
+from lycosa.frontier.protocol import Frontier, open_reader
+from lycosa.frontier.summary import ACTIVE_LIMIT
+from lycosa.log import get_logger
+from lycosa.metrics import Rates, Stats, limiting
+from lycosa.node.display import Screen, Snapshot, line
+from lycosa.node.first_visits import FirstVisits
+from lycosa.settings.values import NodeSettings, RunLimits
 
-_HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
-_CLEAR_BELOW = "\x1b[J"
-_MIB = 1024**2
+COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
+DRAW_EVERY = 0.5  # seconds, on a terminal
 
-
-@dataclass(slots=True)
-class Snapshot:
-    """How a crawl stands at one moment."""
-
-    elapsed: float = 0.0  # s, of this run
-    pages: int = 0  # of the whole crawl
-    run_pages: int = 0  # of this run
-    ok: int = 0
-    bytes: int = 0
-    pages_per_s: float = 0.0
-    bytes_per_s: float = 0.0
-    in_flight: int = 0
-    queued: int = 0
-    domains: int = 0  # with something left to fetch
-    ready: int = 0  # domains that could be visited at once
-    engines: int = 0
-    rss_mb: float = 0.0
-    outcomes: dict[str, int] = field(default_factory=dict)
-    retries: dict[str, int] = field(default_factory=dict)  # failures to be tried again, by cause
-    lost: int = 0  # pages of earlier runs whose text is gone
-    max_pages: int = 0  # 0: no limit
-    max_duration: float = 0.0  # s; 0: no limit
-    limiting: str = ""
-    stopping: bool = False
+log = get_logger("node")
 
 
-def render(now: Snapshot, width: int) -> list[str]:
-    """The live view, no line longer than `width`."""
-    rows = [
-        ("pages", _pages(now)),
-        ("speed", f"{rate(now.pages_per_s)} pages/s  {size(now.bytes_per_s)}/s"),
-        ("in flight", f"{now.in_flight:,} fetches  {now.engines} engines  {now.rss_mb:,.0f} MB"),
-        ("waiting", f"{now.queued:,} URLs in {now.domains:,} domains, {now.ready:,} ready"),
-        ("errors", kinds(errors(now.outcomes)) or "none"),
-        ("time", _time(now)),
-        ("limited by", now.limiting or "-"),
-    ]
-    if now.retries:
-        rows.insert(5, ("retries", f"{kinds(now.retries)} (tried again later)"))
-    if now.stopping:
-        rows.append(("stopping", "finishing what is in flight; press Ctrl-C again to cut it off"))
-    return [_fit(f"{name:>10}  {text}", width) for name, text in rows]
+class Progress:
+    """The progress of one run. `fetches`: that all engines may have under way at once."""
 
+    def __init__(
+        self,
+        frontier: Frontier,
+        away: Away,
+        node: NodeSettings,
+        limits: RunLimits,
+        delay: float,
+        fetches: int,
+    ) -> None:
+        self.began = engine_now()
+        self._store = StoreCounts(frontier, away)
+        self._output = Output(node)
+        self._node = node
+        self._limits = limits
+        self._delay = delay
+        self._fetches = fetches
+        self._first_visits = FirstVisits()
+        self._rates = Rates()
+        self._earlier = self._earlier_runs()
 
-def line(now: Snapshot) -> dict[str, object]:
-    """The same as fields of one log line."""
-    fields: dict[str, object] = {
-        "pages": now.pages,
-        "ok": now.ok,
-        "per_s": round(now.pages_per_s, 1),
-        "in_flight": now.in_flight,
-        "queued": now.queued,
-        "domains": now.domains,
-        "ready": now.ready,
-        "errors": sum(errors(now.outcomes).values()),
-        "retries": now.retries,
-        "mb": now.bytes // _MIB,
-        "limit": now.limiting or "-",
-    }
-    left = eta(now)
-    return fields if left is None else {**fields, "eta": duration(left)}
+    def totals(self) -> tuple[int, bool]:
+        """Pages of the whole crawl, and whether somebody asked it to stop; raises StoreGone."""
+        return self._store.totals()
 
+    def due(self) -> bool:
+        """Whether it is time to show something; then the next time is one interval later."""
+        return self._output.due(engine_now())
 
-def summary(
-    now: Snapshot, data_dir: str, finished: bool, resume_hint: str = "", store: str = ""
-) -> list[str]:
-    """What to say at the end of a run: what was kept, and where. `store`: of a cluster."""
-    mean = now.run_pages / now.elapsed if now.elapsed else 0.0
-    head = "The crawl is finished" if finished else "The crawl has stopped and can be resumed"
-    lines = [
-        f"{head}: {now.pages:,} pages, {now.ok:,} of them ok, {size(now.bytes)} received.",
-        f"This run took {duration(now.elapsed)}, {rate(mean)} pages/s on average.",
-    ]
-    if now.outcomes:
-        lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
-    if now.lost:
-        named = ("--data-dir", data_dir, *(("--store", store) if store else ()))
-        lines.append(
-            f"{now.lost:,} pages of earlier runs lost what was kept:"
-            f" '{called('verify', *named)}' names them."
+    def show(self, run: Stats, stopping: bool) -> None:
+        """Show how the crawl stands. `run`: of all engines of this run; `stopping`: they are
+        finishing."""
+        self._output.show(self.snapshot(run, stopping))
+
+    def say(self, text: str) -> None:
+        self._output.say(text, log.info)
+
+    def snapshot(self, run: Stats, stopping: bool) -> Snapshot:
+        """How the crawl stands; `run` and `stopping` as in `show`."""
+        now = engine_now()
+        engines = run.engines
+        stats = Stats.merge([self._earlier, run])
+        stats.engines = max(1, engines)
+        stats.queued, stats.domains = self._store.counts(now)
+        self._rates.add(now, stats)
+        if warning := self._first_visits.look(stats, now - self.began):
+            self._output.say(warning, log.warning)
+        return Snapshot(
+            elapsed=now - self.began,
+            pages=stats.pages,
+            run_pages=run.pages,
+            ok=stats.ok,
+            bytes=stats.bytes,
+            pages_per_s=self._rates.of("pages"),
+            bytes_per_s=self._rates.of("bytes"),
+            in_flight=stats.in_flight,
+            queued=stats.queued,
+            domains=stats.domains,
+            ready=stats.ready,
+            engines=engines,
+            rss_mb=stats.rss_mb,
+            outcomes=stats.outcomes,
+            retries=stats.retries,
+            max_pages=self._limits.max_pages,
+            max_duration=self._limits.max_duration,
+            limiting=limiting(stats, self._delay, self._fetches),
+            stopping=stopping,
         )
-    if store:
-        lines.append(f"The text that this node fetched is in {data_dir}/text.")
-        lines.append(f"Where all of it is: {called('pages', '--store', store)}")
-    else:
-        place = f"{data_dir}/text, the list of pages in {data_dir}/crawl.sqlite"
-        lines.append(f"The text is in {place}.")
-    if not finished and resume_hint:
-        lines.append(f"Go on with: {resume_hint}")
-    return lines
+
+    def last(self, run: Stats) -> Snapshot:
+        """The snapshot at the end of a run, with the counts of the whole crawl."""
+        return whole_crawl(self.snapshot(run, True), self._node, self._store.pages)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._output.clear()
+
+    def _earlier_runs(self) -> Stats:
+        """The counts of earlier runs: a person sees pages and outcomes of the whole crawl."""
+        pages = self._store.pages
+        total = whole_crawl(Snapshot(), self._node, pages)
+        return Stats(
+            engines=0, pages=pages, ok=total.ok, bytes=total.bytes, outcomes=dict(total.outcomes)
+        )
 
 
-def eta(now: Snapshot) -> float | None:
-    """Seconds until a limit ends the run; None without a limit or a speed."""
-    ends = []
-    if now.max_pages and now.pages_per_s > 0:
-        ends.append(max(0, now.max_pages - now.pages) / now.pages_per_s)
-    if now.max_duration:
-        ends.append(max(0.0, now.max_duration - now.elapsed))
-    return min(ends) if ends else None
+class StoreCounts:
+    """What the store counts; while it is away, the last answers."""
+
+    def __init__(self, frontier: Frontier, away: Away) -> None:
+        self._frontier = frontier
+        self._away = away
+        self.pages, _ = frontier.totals()  # of the whole crawl; kept up to date by `totals`
+        self._queued = 0
+        self._domains = 0
+        self._counted = float("-inf")  # when the domains were
+
+    def totals(self) -> tuple[int, bool]:
+        """See `Progress.totals`."""
+        self.pages, stop = self._frontier.totals()
+        return self.pages, stop
+
+    def counts(self, now: float) -> tuple[int, int]:
+        """URLs that are queued, and domains with something left to fetch."""
+        ask = self._away.ask
+        self._queued, _ = ask(self._frontier.backlog, (self._queued, 0))
+        if now - self._counted > COUNT_EVERY:
+            self._counted = now
+            count = self._frontier.active_domains
+            self._domains = ask(lambda: count(ACTIVE_LIMIT), self._domains)
+        return self._queued, self._domains
 
 
-def errors(outcomes: dict[str, int]) -> dict[str, int]:
-    """Outcomes where something did not work."""
-    return {name: n for name, n in outcomes.items() if name not in FINE and n}
+class Output:
+    """Where a person reads: a terminal, on which the view is redrawn in place, or the log."""
 
+    def __init__(self, node: NodeSettings) -> None:
+        self._screen = Screen()
+        self._drawing = node.view and self._screen.usable()
+        self._interval = DRAW_EVERY if self._drawing else node.log_interval
+        self._shown = engine_now()
 
-def kinds(counts: dict[str, int]) -> str:
-    """'timeout 12, dns 3', the most frequent first."""
-    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {n:,}" for name, n in order)
+    def due(self, now: float) -> bool:
+        """See `Progress.due`."""
+        if now - self._shown < self._interval:
+            return False
+        self._shown = now
+        return True
 
+    def show(self, snapshot: Snapshot) -> None:
+        if self._drawing:
+            self._screen.draw(snapshot)
+        else:
+            log.info("crawling", **line(snapshot))
 
-def _pages(now: Snapshot) -> str:
-    limit = f" of {now.max_pages:,}" if now.max_pages else ""
-    return f"{now.pages:,}{limit}  {now.ok:,} ok  {size(now.bytes)}"
-
-
-def _time(now: Snapshot) -> str:
-    left = eta(now)
-    return duration(now.elapsed) + (f", {duration(left)} left" if left is not None else "")
-
-
-def _fit(text: str, width: int) -> str:
-    text = visible(text)
-    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
-
-
-class Screen:
-    """Redraws lines in place on a terminal and leaves it as it was."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = raw(stream or sys.stderr)
-        self._drawn = 0  # lines on the screen that belong to us
-
-    def usable(self) -> bool:
-        """Whether there is a terminal that understands redrawing."""
-        return self._stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-
-    def draw(self, now: Snapshot) -> None:
-        # One column stays free: a full last column makes some terminals wrap.
-        lines = render(now, self._columns() - 1)
-        self._write(_HIDE + self._back() + "\n".join(lines) + "\n")
-        self._drawn = len(lines)
+    def say(self, text: str, tell: Callable[[str], object]) -> None:
+        """Log something, after the view was taken off the terminal."""
+        self.clear()
+        tell(text)
 
     def clear(self) -> None:
-        """Take the view away, before a log line or at the end; shows the cursor again."""
-        self._write(self._back() + _SHOW)
-        self._drawn = 0
+        if self._drawing:
+            self._screen.clear()
 
-    def _columns(self) -> int:
-        try:
-            return os.get_terminal_size(self._stream.fileno()).columns or 80
-        except (OSError, ValueError):
-            return 80
 
-    def _back(self) -> str:
-        return (f"\x1b[{self._drawn}F" if self._drawn else "\r") + _CLEAR_BELOW
-
-    def _write(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):
-            pass  # the terminal is gone; the crawl goes on
+def whole_crawl(run: Snapshot, node: NodeSettings, stored_pages: int) -> Snapshot:
+    """The snapshot of a run with the counts of all runs and nodes, as `lycosa status` tells them.
+    `stored_pages`: how many there were when the store was asked last."""
+    try:
+        with closing(open_reader(node.data_dir, node.store)) as reader:
+            total = reader.status()
+    except (UserError, StoreError):  # it is away
+        run.pages = max(run.pages, stored_pages)
+        return run
+    run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
+    run.outcomes, run.lost = total["outcomes"], total["lost"]
+    return run
