@@ -30,7 +30,7 @@ from lycosa.page import charset, html, html_scan, sitemaps
 from lycosa.page.decode import decode
 from lycosa.politeness import robots
 from lycosa.simweb import hostile
-from lycosa.urls.canonical import domain_id
+from lycosa.urls.domains import domain_id
 from lycosa.urls.scope import Scope, ScopeRules
 
 PROSE = """

@@ -16,7 +16,7 @@ from lycosa.engine.visit import Visit, VisitRules
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, Request, Response
-from lycosa.urls.canonical import link
+from lycosa.urls.links import resolved
 from lycosa.urls.scope import Scope, ScopeRules
 
 TO_MS = 1_800_000_000_000.0
@@ -44,7 +44,7 @@ class Bench:
         self.exchanges = 0
 
     def seed(self, *urls: str) -> None:
-        found = [link(url) for url in urls]
+        found = [resolved(url) for url in urls]
         self.store.add([(d, fp, url, 0, name, 2) for d, fp, url, name in found], rank=0)
 
     def ask(self) -> None:

@@ -22,7 +22,9 @@ from lycosa.metrics import Stats
 from lycosa.node.seed_file import Seed, read
 from lycosa.politeness import robots
 from lycosa.records import Flag, QueuedUrl
-from lycosa.urls.canonical import canonical, domain_id, fingerprint
+from lycosa.urls.canonical import canonical
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
 from support.cpu import cpu_seconds
 

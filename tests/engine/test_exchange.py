@@ -19,7 +19,7 @@ from lycosa.frontier.protocol import Batch, Committed, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Lease, PageRow
-from lycosa.urls.canonical import link
+from lycosa.urls.links import resolved
 from lycosa.urls.scope import Scope, ScopeRules
 
 NOW_MS = 1_800_000_000_000
@@ -58,7 +58,7 @@ def exchanger(store: Watched, root: Path, renew_every: float = 0.0) -> Exchanger
 
 
 def leased(store: Watched, work: Exchanger, *urls: str) -> Lease:
-    store.add([(*link(url)[:3], 0, link(url)[3], 2) for url in urls], rank=0)
+    store.add([(*resolved(url)[:3], 0, resolved(url)[3], 2) for url in urls], rank=0)
     (lease,) = work.perform(Exchange(Batch(stats=Stats().to_dict()), want=5)).leases
     return lease
 
@@ -275,7 +275,7 @@ def test_what_is_committed_is_freed_and_what_failed_is_kept(store: Watched, tmp_
     work = exchanger(store, tmp_path)
     lease = leased(store, work, "http://a.test/1")
     batch = batch_of(kept(lease, 0))
-    batch.links = [(*link(f"http://b.test/{n}")[:3], 1, "b.test", 0) for n in range(2500)]
+    batch.links = [(*resolved(f"http://b.test/{n}")[:3], 1, "b.test", 0) for n in range(2500)]
     store.fail_before = True
     exchange = Exchange(batch)
     assert work.perform(exchange).error is not None

@@ -17,8 +17,8 @@ from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.poller import Poller
 from lycosa.metrics import Rates, Stats
 from lycosa.records import Lease, QueuedUrl
-from lycosa.urls import canonical
-from lycosa.urls.canonical import LinkResolver
+from lycosa.urls import domains
+from lycosa.urls.links import LinkResolver
 from lycosa.urls.scope import Scope, ScopeRules
 
 MANY = 300_000
@@ -49,9 +49,9 @@ def hosts_of_scope() -> tuple[int, int]:
 
 def places() -> tuple[int, int]:
     for number in range(150_000):
-        canonical.place_of_origin(f"http://h{number}.test")
+        domains.place_of_origin(f"http://h{number}.test")
     return (
-        canonical._place.cache_info().currsize + canonical.place_of_origin.cache_info().currsize,
+        domains._place.cache_info().currsize + domains.place_of_origin.cache_info().currsize,
         1 << 17,
     )
 

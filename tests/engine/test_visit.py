@@ -19,7 +19,7 @@ from lycosa.records import (
     Response,
     Truncated,
 )
-from lycosa.urls.canonical import fingerprint
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
 
 TO_MS = 1_800_000_000_000.0

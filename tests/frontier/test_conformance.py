@@ -9,7 +9,8 @@ from helpers import batch, link, names, page, release
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import Deferral, Purge, Reader
 from lycosa.records import Flag, Origin, PageRow, QueuedUrl
-from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 
 
 def seed(bench: Bench, *urls: str) -> None:

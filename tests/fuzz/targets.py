@@ -33,7 +33,8 @@ from lycosa.page import charset, decode, html, sitemaps
 from lycosa.politeness import delay, robots
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
 from lycosa.urls import canonical as urls
-from lycosa.urls import scope
+from lycosa.urls import domains, scope
+from lycosa.urls.fingerprint import fingerprint
 
 from .judge import Target
 
@@ -198,8 +199,8 @@ def url(data: bytes) -> None:
         assert len(found) <= urls.MAX_URL
         parts = urls.split(found)
         assert parts.host and urls.host_of(found) == parts.host
-        urls.domain_of(parts.host)
-        assert -(1 << 63) <= urls.fingerprint(found) < 1 << 63
+        domains.domain_of(parts.host)
+        assert -(1 << 63) <= fingerprint(found) < 1 << 63
         if joined := urls.canonical(second, found):
             canonical(joined)
 
@@ -385,7 +386,7 @@ def whole(data: bytes) -> None:
 
 def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[object]:
     head, _, body = data.partition(b"\r\n\r\n")
-    queued = QueuedUrl(urls.fingerprint("https://a.test/p"), "https://a.test/p", 1, 7)
+    queued = QueuedUrl(fingerprint("https://a.test/p"), "https://a.test/p", 1, 7)
     queued.flags = int(Flag.SITEMAP) if flags % 4 == 3 else 0
     bench = fresh_bench()
     result = Result(bench.held, 1.0, 2.0, requests=1)

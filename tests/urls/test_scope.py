@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import UserError
-from lycosa.urls.canonical import domain_of, split
+from lycosa.urls.canonical import split
+from lycosa.urls.domains import domain_of
 from lycosa.urls.scope import REASONS, Scope, ScopeRules, parse_excludes
 from support.cpu import cpu_seconds
 

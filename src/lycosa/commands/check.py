@@ -203,7 +203,7 @@ def take_readings(values: Values, seeds: list[str]) -> Readings:
 def _seeded(seeds: list[str], name: str) -> tuple[str, int]:
     """A host to look up, and how many domains the seeds have."""
     from lycosa.node.seed_file import Seed, no_seeds, open_seeds, read
-    from lycosa.urls.canonical import domain_id
+    from lycosa.urls.domains import domain_id
 
     domains: set[int] = set()  # numbers: a file may have millions
     for source in seeds:

@@ -198,7 +198,8 @@ def _rules(facts: Facts) -> list[str]:
 
 
 def _elsewhere(aim: str, domain: str) -> list[str]:
-    from lycosa.urls.canonical import domain_of, host_of
+    from lycosa.urls.canonical import host_of
+    from lycosa.urls.domains import domain_of
 
     line = f"robots.txt   redirects to {aim}"
     if domain_of(host_of(aim)) == domain:

@@ -36,7 +36,9 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.urls.canonical import Parts, canonical, domain_of, fingerprint, over_http, split
+from lycosa.urls.canonical import Parts, canonical, over_http, split
+from lycosa.urls.domains import domain_of
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000

@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from lycosa.errors import UserError
 from lycosa.outcomes import Drop
-from lycosa.urls.canonical import canonical, registrable, split
+from lycosa.urls.canonical import canonical, split
+from lycosa.urls.domains import registrable
 from lycosa.urls.ports import blocked_port
 
 # Every answer of `Scope.refuses` but ''.

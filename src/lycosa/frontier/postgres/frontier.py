@@ -23,7 +23,7 @@ from lycosa.frontier.protocol import EXCLUDED, Batch, Committed, Deferral, Link,
 from lycosa.frontier.states import IDLE, WAITING, waiting_order
 from lycosa.frontier.tally import counted
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl
-from lycosa.urls.canonical import domain_id as id_of
+from lycosa.urls.domains import domain_id as id_of
 
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 BEG_MS = 6000  # for which others give domains back to one that holds few

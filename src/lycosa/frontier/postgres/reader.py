@@ -28,7 +28,9 @@ from lycosa.frontier.readers import (
 )
 from lycosa.frontier.states import waits_until
 from lycosa.records import Origin, PageRow
-from lycosa.urls.canonical import canonical, domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import canonical, split
+from lycosa.urls.domains import domain_id, domain_of
+from lycosa.urls.fingerprint import fingerprint
 
 SQL = queries.load("postgres")
 Row = dict[str, Any]

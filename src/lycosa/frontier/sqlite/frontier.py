@@ -21,7 +21,7 @@ from lycosa.frontier.sqlite.store import in_lists, json_ids
 from lycosa.frontier.states import IDLE, READY, WAITING, domain_ready_ms, waiting_order
 from lycosa.frontier.tally import counted
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl, Url
-from lycosa.urls.canonical import domain_id as id_of
+from lycosa.urls.domains import domain_id as id_of
 
 SQL = queries.load("sqlite")
 RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
