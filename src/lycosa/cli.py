@@ -21,8 +21,8 @@ from typing import NoReturn
 from lycosa import __version__
 from lycosa.called import NAME, called
 from lycosa.errors import Damaged, LycosaError, UserError
+from lycosa.settings.collect import Values, closest, collect
 from lycosa.settings.options import SWITCH, Option, options_of
-from lycosa.settings.values import Values, closest, collect
 from lycosa.terminal import guarded
 
 DAMAGE_SECONDS = 30.0  # for a search for damage when a command failed in an unforeseen way

@@ -30,7 +30,7 @@ RANK = {
 PURE = {
     *("errors", "records", "outcomes", "metrics", "units"),
     *("urls", "page", "politeness"),
-    *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
+    *("settings/options", "settings/values", "settings/stored", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files"),

@@ -15,13 +15,9 @@ from lycosa.called import called
 from lycosa.commands.look import opened, print_json, same_crawl, utc
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.keys import NODE_KEY
-from lycosa.settings.values import (
-    CrawlSettings,
-    Values,
-    earlier_delays,
-    stored_node,
-    stored_settings,
-)
+from lycosa.settings.collect import Values
+from lycosa.settings.stored import earlier_delays, stored_node, stored_settings
+from lycosa.settings.values import CrawlSettings
 
 if TYPE_CHECKING:
     from lycosa.archive.address_audit import AddressReport

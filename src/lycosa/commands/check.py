@@ -18,7 +18,8 @@ from lycosa.clock import engine_now, wall_now
 from lycosa.commands.crawl import check_seeds
 from lycosa.commands.look import print_json, utc
 from lycosa.frontier.protocol import ServerFacts, check_server, is_server
-from lycosa.settings.values import Values, cores
+from lycosa.settings.collect import Values
+from lycosa.settings.values import cores
 from lycosa.units import rate, size
 
 _GIB = 1024**3

@@ -13,7 +13,9 @@ from lycosa.called import called
 from lycosa.commands.look import opened, page_json, print_json, utc
 from lycosa.outcomes import explained
 from lycosa.records import Flag, Origin, PageRow
-from lycosa.settings.values import CrawlSettings, Values, stored_settings
+from lycosa.settings.collect import Values
+from lycosa.settings.stored import stored_settings
+from lycosa.settings.values import CrawlSettings
 from lycosa.terminal import one_line
 from lycosa.units import duration
 

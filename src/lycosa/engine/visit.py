@@ -42,7 +42,6 @@ from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
-
 Steps = Generator[Request, Response, None]
 
 

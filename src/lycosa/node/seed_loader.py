@@ -18,7 +18,7 @@ from lycosa.frontier.protocol import Frontier, Link
 from lycosa.log import get_logger
 from lycosa.node.datadir import SEEDS
 from lycosa.node.seed_file import BadSeed, Seed, open_seeds, read
-from lycosa.settings.values import node_key
+from lycosa.settings.stored import node_key
 from lycosa.urls.domains import domain_id
 from lycosa.urls.fingerprint import fingerprint
 

@@ -30,15 +30,8 @@ from lycosa.log import get_logger
 from lycosa.node import datadir, original, rescue
 from lycosa.node.seed_file import no_seeds
 from lycosa.node.seed_loader import any_good, check_whole, loading_key
-from lycosa.settings.values import (
-    CrawlSettings,
-    NodeSettings,
-    RunLimits,
-    earlier_delays,
-    node_json,
-    node_key,
-    stored_settings,
-)
+from lycosa.settings.stored import earlier_delays, node_json, node_key, stored_settings
+from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 
 if TYPE_CHECKING:
     from lycosa.frontier.postgres.frontier import PostgresFrontier
