@@ -250,13 +250,6 @@ def test_every_module_has_its_place_in_the_architecture() -> None:
     assert places - ends - compiled - folders == set()
 
 
-def test_every_limit_that_is_named_is_explained() -> None:
-    named = set(re.findall(r'f"([A-Za-z ]+): ', SOURCES["metrics.py"]))
-    assert {"politeness", "one address", "CPU", "store"} <= named
-    rows = PAGES["usage.md"].partition("\n## What limits the speed\n")[2].partition("\n## ")[0]
-    assert {name for name in named if f"| `{name}: " not in rows} == set()
-
-
 def test_what_the_ip_delay_holds_for() -> None:
     """Across nodes it does not hold, and whoever reads of either is told so."""
     (option,) = (each for each in options_of("crawl") if each.flag == "--ip-delay")

@@ -17,7 +17,7 @@ ROOMS = (
 )
 WORDS = (
     *("__init__", "errors", "clock", "records", "metrics", "log", "called", "terminal"),
-    *("outcomes", "ownfiles", "units"),
+    *("outcomes", "limits", "ownfiles", "units"),
 )
 COMMAND_LINE = ("cli", "reference", "__main__")
 RANK = {
@@ -28,7 +28,7 @@ RANK = {
 
 # Decisions take `now` as a parameter and return values: they can't wait, ask or roll dice.
 PURE = {
-    *("errors", "records", "outcomes", "metrics", "units"),
+    *("errors", "records", "outcomes", "metrics", "limits", "units"),
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "settings/stored", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),

@@ -85,7 +85,8 @@ def crawl_running(values: Values, found: dict[str, Any]) -> bool:
 
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     """What limits the speed now, by the engines' last words."""
-    from lycosa.metrics import Stats, limiting
+    from lycosa.limits import limiting
+    from lycosa.metrics import Stats
     from lycosa.settings.stored import node_key, stored_node, stored_settings
 
     settings = stored_settings(stored)

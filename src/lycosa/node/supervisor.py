@@ -31,8 +31,9 @@ from lycosa.fetch import certificates as trust
 from lycosa.frontier.backoff import Away
 from lycosa.frontier.protocol import Frontier, check_server, is_server, open_frontier
 from lycosa.frontier.readers import ACTIVE_LIMIT
+from lycosa.limits import limiting
 from lycosa.log import get_logger
-from lycosa.metrics import Rates, Stats, limiting
+from lycosa.metrics import Rates, Stats
 from lycosa.node import datadir, rescue, start
 from lycosa.node.commons import Commons
 from lycosa.node.dbfile import DatabaseFile
