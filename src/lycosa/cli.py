@@ -250,7 +250,7 @@ def _add_command(commands: argparse._SubParsersAction[_Parser], command: Command
         _add(sub, option)
 
 
-def parse(argv: list[str]) -> tuple[Command, Values, list[str]]:
+def parse_command_line(argv: list[str]) -> tuple[Command, Values, list[str]]:
     """The command, its options checked, and its words."""
     if argv[:1] == ["simweb"]:  # everything after it belongs to the simulated web
         return _command("simweb"), Values({}, frozenset()), argv[1:]
@@ -293,7 +293,7 @@ def _unknown(word: str, command: str | None) -> str:
 
 def _run(argv: list[str]) -> int:
     try:
-        command, values, words = parse(argv)
+        command, values, words = parse_command_line(argv)
     finally:
         sys.stdout.flush()  # of a help text: a closed pipe shows here, not at exit
     module, function = command.does.split(":")

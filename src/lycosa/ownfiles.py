@@ -48,14 +48,14 @@ def unshare(path: Path) -> None:
     if path.is_symlink() or path.stat().st_nlink == 1:
         return
     draft = path.with_name(f"{path.name}.new")
-    with create(draft) as target, path.open("rb") as source:
+    with create_own(draft) as target, path.open("rb") as source:
         shutil.copyfileobj(source, target)
         target.flush()
         os.fsync(target.fileno())
     draft.rename(path)
 
 
-def create(path: Path) -> BinaryIO:
+def create_own(path: Path) -> BinaryIO:
     """A new file in the place of an old one of that name; whatever that led to is left alone."""
     if path.is_dir() and not path.is_symlink():
         raise _foreign(path)
@@ -66,14 +66,14 @@ def create(path: Path) -> BinaryIO:
 
 def write(path: Path, data: bytes) -> None:
     """A whole new file."""
-    with create(path) as file:
+    with create_own(path) as file:
         file.write(data)
 
 
 def write_durably(path: Path, data: bytes) -> None:
     """A whole new file under a name that it has when it is on disk, not earlier."""
     draft = path.with_name(f"{path.name}.new")
-    with create(draft) as file:
+    with create_own(draft) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -19,8 +19,8 @@ from lycosa.archive.segments import (
     SegmentKind,
     SegmentWriter,
     cut_back,
+    disk_error,
     listed,
-    mapped,
     parse_name,
     segment_id,
     segment_name,
@@ -181,11 +181,11 @@ def test_the_file_of_another_crawl_is_not_touched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_and_a_full_quota_are_disk_full(number: int) -> None:
-    assert isinstance(mapped(OSError(number, "x"), Path("p")), DiskFull)
+    assert isinstance(disk_error(OSError(number, "x"), Path("p")), DiskFull)
 
 
 def test_other_errors_are_the_stores() -> None:
-    error = mapped(OSError(errno.EIO, "Input/output error"), Path("p"))
+    error = disk_error(OSError(errno.EIO, "Input/output error"), Path("p"))
     assert type(error) is StoreError
     assert "Input/output error" in str(error)
 

@@ -212,7 +212,7 @@ def test_a_fault_of_ours_costs_one_url_and_not_the_engine(
     (page,) = bench.answer(one)
     monkeypatch.setattr("lycosa.engine.harvest.parse", lambda *args, **more: 1 / 0)
     bench.answer(page, 200, b"<p>hello")
-    monkeypatch.setattr("lycosa.engine.visit.robots.parse", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr("lycosa.engine.visit.robots.parse_robots", lambda *args, **more: 1 / 0)
     bench.answer(two, 200, b"User-agent: *")
     outcomes = [(row.url, row.outcome) for row in bench.core.batch.pages]
     assert outcomes == [("https://a.test/", "bug"), ("https://b.test/", "bug")]

@@ -179,7 +179,9 @@ def test_every_way_in(text: str) -> None:
     for seed in read([text.encode(), b"https://a.test/"]):
         if isinstance(seed, Seed):
             assert_canonical([seed.url])
-    for stored in robots.Rules.load(robots.parse(f"Sitemap: {text}".encode()).dump()).sitemaps:
+    for stored in robots.Rules.load(
+        robots.parse_robots(f"Sitemap: {text}".encode()).dump()
+    ).sitemaps:
         assert_canonical([stored])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.ledger import Ledger, read, tail
+from lycosa.archive.ledger import Ledger, read_visits, tail
 from lycosa.engine import errands
 from lycosa.engine.core import Core, CoreRules
 from lycosa.engine.diary import Diary
@@ -839,7 +839,7 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     with pytest.raises(KeyboardInterrupt):
         world.run(HOUR)
     ledger.close()
-    cut_off = [visit for visit in read(tmp_path) if visit.domain == "a.test"][-1]
+    cut_off = [visit for visit in read_visits(tmp_path) if visit.domain == "a.test"][-1]
     assert cut_off.learned_ms == 600_000
     assert tail(tmp_path, {}, [1])["a.test"].delay_ms == 600_000
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.audit import audit
-from lycosa.archive.ledger import Ledger, read
+from lycosa.archive.audit import audit_visits
+from lycosa.archive.ledger import Ledger, read_visits
 from lycosa.archive.segments import SegmentWriter, segment_name
 from lycosa.archive.text import iter_rows, text_row
 from lycosa.engine.exchange import Exchange, Exchanger, StoreThread
@@ -219,7 +219,7 @@ def test_answers_that_come_late_raise_no_false_alarm(tmp_path: Path, seed: int) 
         to_ms = reply.to_ms
         now[0] = max(now[0], ready)
     book.close()
-    report = audit(read(tmp_path), 1.0, tolerance_ms=50)
+    report = audit_visits(read_visits(tmp_path), 1.0, tolerance_ms=50)
     assert (report.visits, report.too_soon, report.overlaps) == (60, 0, 0)
     store.close()
 

@@ -351,7 +351,7 @@ def retry(data: bytes) -> None:
     header = data.decode("latin-1")
     seconds = delay.retry_after(header, 1_800_000_000_000)
     assert seconds is None or seconds >= 0
-    pause = delay.busy(header, 1_800_000_000_000, len(data) % 5, 70.0)
+    pause = delay.busy_pause(header, 1_800_000_000_000, len(data) % 5, 70.0)
     assert pause.seconds >= 70
 
 
@@ -408,7 +408,7 @@ def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[obj
 
 @target
 def robots_(data: bytes) -> None:
-    rules = robots.parse(data)
+    rules = robots.parse_robots(data)
     for path in ("/", "/a/b.html?c=d", "/%7Euser/é", "/" + "a" * 500):
         rules.allows(path)
         rules.match(path)
@@ -473,9 +473,9 @@ def ledger_(data: bytes) -> None:
         path.parent.mkdir()
         path.write_bytes(data)
         for call in (
-            lambda: ledger.mend(Path(folder), {1}),
+            lambda: ledger.mend_ledgers(Path(folder), {1}),
             lambda: ledger.tail(Path(folder), {}, {1}),
-            lambda: list(ledger.read(Path(folder))),
+            lambda: list(ledger.read_visits(Path(folder))),
         ):
             try:
                 call()

@@ -118,3 +118,28 @@ def test_every_query_has_a_purpose() -> None:
         assert re.match(r"-- \w+: \S", first), f"{path.name} begins with a line on its purpose"
         heads = [line for line in rest if re.match(r"-- \w+:", line)]
         assert all(re.match(r"-- \w+: \S.{5,}", line) for line in heads), path.name
+
+
+# Still two things of one name; a rename takes its line out.
+TWINS = {
+    *("Connection", "Engine", "Place", "Places", "Ready", "Reply", "Report", "Result", "Row"),
+    *("Outcome", "State", "Stream"),
+}
+
+
+def test_no_two_classes_share_a_name() -> None:
+    """A class or a type has one name in the whole source, so that a reader need not ask which."""
+    homes: dict[str, set[str]] = {}
+    for _, path in modules():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            names = [node.name] if isinstance(node, ast.ClassDef) else _targets(node)
+            for name in names:
+                if name[0].isupper() and not name.isupper() and len(name) > 1:
+                    homes.setdefault(name, set()).add(path.relative_to(SOURCE).as_posix())
+    twins = {name: places for name, places in homes.items() if len(places) > 1}
+    assert {name: places for name, places in twins.items() if name not in TWINS} == {}
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from lycosa.archive.ledger import Visit
+from lycosa.archive.ledger import LedgerVisit
 
 _ROUNDED_MS = 2  # an end and a start are each rounded to a millisecond
 _EXAMPLES = 5  # that are told
@@ -40,7 +40,7 @@ class AddressReport:
 
 
 def audit_addresses(
-    nodes: Iterable[Iterable[Visit]],
+    nodes: Iterable[Iterable[LedgerVisit]],
     pause: float,
     exempt: Callable[[str], bool],
     since_ms: int = 0,
@@ -55,7 +55,7 @@ def audit_addresses(
 
 
 def _by_address(
-    visits: Iterable[Visit], exempt: Callable[[str], bool], since_ms: int
+    visits: Iterable[LedgerVisit], exempt: Callable[[str], bool], since_ms: int
 ) -> dict[tuple[str, str], array[int]]:
     """Starts and ends by the node's own clock: by address, and by the clock's name."""
     found: dict[tuple[str, str], array[int]] = {}

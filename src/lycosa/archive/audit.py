@@ -11,14 +11,14 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lycosa.archive.ledger import Clock, Visit
+from lycosa.archive.ledger import Clock, LedgerVisit
 
 _NOT_LEARNT = -1
 _EXAMPLES = 20
 
 
 @dataclass(slots=True)
-class Violation:
+class ShortPause:
     """A visit that began too soon after the one before it."""
 
     domain: str
@@ -38,7 +38,7 @@ class AuditReport:
     overlaps: int = 0
     too_soon: int = 0
     smallest_gap_ms: int | None = None
-    examples: list[Violation] = field(default_factory=list)
+    examples: list[ShortPause] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -46,8 +46,8 @@ class AuditReport:
         return self.overlaps == 0 and self.too_soon == 0
 
 
-def audit(
-    visits: Iterable[Visit],
+def audit_visits(
+    visits: Iterable[LedgerVisit],
     delay: float,
     before: Sequence[tuple[int, float]] = (),
     tolerance_ms: int = 0,
@@ -140,7 +140,7 @@ def _audit_domain(
             report.smallest_gap_ms = gap
         if gap < needed - doubt:
             owners = (last[3], row[3])
-            _note(report, Violation(domain, last[1], last[1] + gap, needed, owners))
+            _note(report, ShortPause(domain, last[1], last[1] + gap, needed, owners))
         # A short visit inside a long one does not hide the long one's end.
         if judge.outlasts(row, last):
             last = row
@@ -159,7 +159,7 @@ def _least(delays: list[tuple[int, int]], begin: int, end: int) -> int:
     return min(found)
 
 
-def _note(report: AuditReport, found: Violation) -> None:
+def _note(report: AuditReport, found: ShortPause) -> None:
     if found.start_ms < found.end_ms:
         report.overlaps += 1
     else:

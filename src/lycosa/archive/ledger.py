@@ -95,7 +95,7 @@ class Ledger:
             del self._waiting[: len(lines)]  # only now: a full disk may have refused them
 
 
-def mend(root: Path, dead: Collection[int]) -> list[str]:
+def mend_ledgers(root: Path, dead: Collection[int]) -> list[str]:
     """End the torn last line of dead owners' ledgers; the names mended. Twice is once."""
     mended = []
     for number, path in listed(root, "visits"):
@@ -196,7 +196,7 @@ UNTOLD = Clock()
 
 
 @dataclass(slots=True)
-class Visit:
+class LedgerVisit:
     """One visit as the ledger tells it. Unfinished: its end is unknown and given as its start."""
 
     owner: int
@@ -212,15 +212,15 @@ class Visit:
     end_clock: Clock = UNTOLD
 
 
-def read(root: Path) -> Iterator[Visit]:
+def read_visits(root: Path) -> Iterator[LedgerVisit]:
     """Every visit on file, owner by owner, in the order of their ends; the unfinished last."""
     numbered = listed(root, "visits")
     for owner, files in groupby(numbered, key=lambda item: segment_owner(item[0])):
         yield from _visits(owner, (entry for _, path in files for entry in _entries(path)))
 
 
-def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
-    running: dict[str, Visit] = {}
+def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[LedgerVisit]:
+    running: dict[str, LedgerVisit] = {}
     clock = UNTOLD
     for kind, domain, *rest in entries:
         if kind == "c":
@@ -228,7 +228,7 @@ def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
         elif kind == "s":
             if domain in running:  # the engine dropped the visit without an end
                 yield running[domain]
-            visit = Visit(owner, domain, rest[0], rest[0], start_clock=clock, end_clock=clock)
+            visit = LedgerVisit(owner, domain, rest[0], rest[0], start_clock=clock, end_clock=clock)
             running[domain] = visit
         elif domain not in running:
             raise StoreError(f"owner {owner}'s ledger has {kind!r} for {domain} outside a visit")

@@ -89,10 +89,10 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise mapped(error, path) from error
+        raise disk_error(error, path) from error
 
 
-def mapped(error: OSError, path: Path) -> StoreError | UserError:
+def disk_error(error: OSError, path: Path) -> StoreError | UserError:
     """The error of ours that an OSError on this path stands for."""
     if error.errno in _FULL:
         return DiskFull(f"no space left to write {path}")
@@ -252,7 +252,7 @@ class SegmentWriter:
             _write_all(file.fd, parts)
         except OSError as error:
             self._take_back(file)
-            raise mapped(error, file.path) from error
+            raise disk_error(error, file.path) from error
         file.length += sum(map(len, parts))
 
     def _take_back(self, file: _File) -> None:

@@ -145,7 +145,7 @@ class TextCheck:
         return Frame(end, [])
 
 
-def filler(length: int) -> bytes:
+def filler_frame(length: int) -> bytes:
     """The head that makes `length` bytes, itself included, a frame that readers pass over."""
     return FILLER_MAGIC.to_bytes(4, "little") + (length - FILLER_HEAD).to_bytes(4, "little")
 

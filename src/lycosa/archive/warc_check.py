@@ -214,7 +214,7 @@ def _belong(response: Record, follower: Record) -> bool:
     )
 
 
-def filler(length: int, record_id: str, now_ms: int) -> tuple[bytes, bytes] | None:
+def filler_record(length: int, record_id: str, now_ms: int) -> tuple[bytes, bytes] | None:
     """The head and the end that make `length` bytes a record of no meaning; None: too few."""
     digits = len(str(length))
     head = (

@@ -47,9 +47,9 @@ def audit(values: Values, words: list[str]) -> int:
     settings = stored_settings(stored)
     if settings is None:
         raise StoreError("The crawl has no settings stored, so its delay is not known.")
-    visits = chain.from_iterable(ledger.read(root) for root in roots)
+    visits = chain.from_iterable(ledger.read_visits(root) for root in roots)
     tolerance = SERVER_CLOCK_MS if is_server(values["store"]) else 0
-    report = proof.audit(visits, settings.delay, earlier_delays(stored), tolerance)
+    report = proof.audit_visits(visits, settings.delay, earlier_delays(stored), tolerance)
     addresses = _addresses(roots, settings, stored)
     if values["json"]:
         found = {"ok": report.ok, "delay": settings.delay, "report": report}
@@ -83,7 +83,7 @@ def _addresses(
     nodes = [stored_node({NODE_KEY: stored[key]}) for key in keys]
     exempt = [cidr for node in nodes for cidr in node.get("ip_delay_exempt", ())]
     since_ms = max((until for until, _ in earlier_delays(stored)), default=0)
-    visits = [ledger.read(root) for root in roots]
+    visits = [ledger.read_visits(root) for root in roots]
     shared = SharedAddresses((*CDN_RANGES, *exempt))
     return audit_addresses(visits, settings.ip_delay, shared.exempt, since_ms)
 

@@ -456,7 +456,7 @@ class Visit:
     def _busy(self, url: QueuedUrl, response: Response) -> None:
         """429 and 503 count against the domain, not the URL."""
         header = response.header(b"retry-after")
-        pause = politeness.busy(header, self.now_ms, self.held.failures, self.held.delay)
+        pause = politeness.busy_pause(header, self.now_ms, self.held.failures, self.held.delay)
         self.result.pause = pause.seconds
         self.result.outcome = "busy"
         self.held.failures = 0 if pause.give_up else self.held.failures + 1

@@ -41,7 +41,7 @@ def rescue(frontier: Frontier, root: Path, dead: Collection[int], starting: bool
         return 0
     committed = committed_lengths(frontier)
     delays = _learnt(root, committed, dead)
-    ledger.mend(root, dead)
+    ledger.mend_ledgers(root, dead)
     report = cut_back(root, committed, dead)
     if not starting:  # a start looks at everything (`name_losses`)
         _tell(report)

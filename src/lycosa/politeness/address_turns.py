@@ -18,7 +18,7 @@ SHOWN = 3  # addresses named that most domains wait for
 MANY = 10_000  # addresses kept before those that are free are forgotten
 
 
-class Table(Protocol):
+class AddressTable(Protocol):
     """What is known of addresses: when the first turn that nobody has is, and until when a visit
     or the pause after it lasts. Both in seconds of the engine's clock; of an address that nobody
     went to, the moment from which it may be visited."""
@@ -53,7 +53,7 @@ class OwnTable:
 class AddressTurns:
     """Turns at addresses, as one engine sees them. `pause` and `longest` (a visit) in seconds."""
 
-    def __init__(self, pause: float, longest: float, table: Table) -> None:
+    def __init__(self, pause: float, longest: float, table: AddressTable) -> None:
         self._pause = pause
         self._longest = longest
         self._table = table

@@ -51,7 +51,7 @@ def retry_after(header: str, now_ms: int) -> float | None:
     return max(0.0, moment - now_ms / 1000)
 
 
-def busy(header: str, now_ms: int, failures: int, delay: float) -> Pause:
+def busy_pause(header: str, now_ms: int, failures: int, delay: float) -> Pause:
     """After a 429 or 503, the `failures`-th in a row (from 0) of the domain."""
     asked = retry_after(header, now_ms) if header else None
     if asked is not None and asked > DAY:

@@ -58,7 +58,7 @@ _number = re.compile(
 ).match
 
 
-def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
+def parse_robots(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
     """The rules of a robots.txt for one user agent; never raises."""
     ours: list[tuple[bool, bytes]] = []  # rules for our own name
     everyone: list[tuple[bool, bytes]] = []  # rules for '*'

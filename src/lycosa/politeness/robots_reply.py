@@ -43,4 +43,4 @@ def rules_of(response: Response) -> robots.Rules | None:
     # was too large as it came or too dear to unpack, is not known well enough.
     short = not cut and len(body) < ROBOTS_BYTES
     unfinished = problem in _UNREADABLE or response.truncated == Truncated.LENGTH
-    return None if short and unfinished else robots.parse(body)
+    return None if short and unfinished else robots.parse_robots(body)
