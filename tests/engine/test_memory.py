@@ -44,7 +44,7 @@ def hosts_of_scope() -> tuple[int, int]:
     scope = Scope(ScopeRules(exclude=("bad.test",)))
     for number in range(120_000):
         scope.host_by_shape(f"h{number}.test", 0, True)
-    return len(scope._known_hosts), 50_000
+    return len(scope._exclusions._known_hosts), 50_000
 
 
 def places() -> tuple[int, int]:

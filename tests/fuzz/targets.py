@@ -33,7 +33,7 @@ from lycosa.page import charset, decode, html, sitemaps
 from lycosa.politeness import delay, robots
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
 from lycosa.urls import canonical as urls
-from lycosa.urls import domains, scope
+from lycosa.urls import domains, exclusions, scope
 from lycosa.urls.fingerprint import fingerprint
 
 from .judge import Target
@@ -456,7 +456,7 @@ def seed(data: bytes) -> None:
 @offline
 def exclude(data: bytes) -> None:
     try:
-        entries = scope.parse_excludes(data.decode("utf-8", "replace").splitlines()[:200])
+        entries = exclusions.parse_excludes(data.decode("utf-8", "replace").splitlines()[:200])
     except LycosaError:
         return
     rules = scope.Scope(scope.ScopeRules(exclude=entries))

@@ -27,7 +27,7 @@ _CHUNK = 5000  # URLs of one transaction
 
 def exclude(values: Values, words: list[str]) -> int:
     """Add exclusions to a crawl, list them, or take them back."""
-    from lycosa.urls.scope import parse_excludes
+    from lycosa.urls.exclusions import parse_excludes
 
     if values["list"]:
         if words or values["remove"]:

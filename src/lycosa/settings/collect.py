@@ -141,7 +141,7 @@ def _reason(error: Exception) -> str:
 
 def read_excludes(path: Path) -> tuple[str, ...]:
     """The exclusions in a file, in the form that scope keeps them."""
-    from lycosa.urls.scope import parse_excludes
+    from lycosa.urls.exclusions import parse_excludes
 
     try:
         return parse_excludes(_read_text(path, _EXCLUDE_BYTES).splitlines())
