@@ -61,7 +61,10 @@ def test_without_words_there_is_help() -> None:
         (["crawl", "--delay", "-5", "x"], "--delay must be a time of at least 0 seconds"),
         (["crawl", "--del", "5"], "'lycosa crawl' has no option --del"),
         (["show"], "URL (see 'lycosa show --help')."),
-        (["status", "more"], "'more' is one word too many (see 'lycosa status --help')."),
+        (
+            ["status", "more"],
+            "'lycosa status' does not take the word 'more' (see 'lycosa status --help').",
+        ),
         (["--nope"], "'lycosa' has no option --nope; did you mean --help?"),
         (["--versoin"], "'lycosa' has no option --versoin; did you mean --version?"),
         (["--delay", "5"], "see 'lycosa --help'"),

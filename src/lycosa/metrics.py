@@ -11,14 +11,14 @@ from collections import deque
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-# Gauges where the sum over engines has no meaning: the worst one is what a person wants to know.
+# Gauges whose sum over engines has no meaning: merging keeps the worst.
 _WORST = frozenset(
     {
         *("store_lag_s", "loop_max_ms", "page_max_ms", "turn_cpu_max_ms", "turn_wall_max_ms"),
         *("turn_excused_max_ms", "loop_busy", "core_wait", "others_busy", "cores", "store_wait"),
     }
 )
-# Told to every engine alike by the store, so that merging must not add them up.
+# The store tells every engine the same: merging keeps the largest.
 _SAME = frozenset({"queued", "domains"})
 
 
@@ -68,7 +68,7 @@ class Stats:
     turn_cpu_max_ms: float = 0.0  # longest turn ever
     turn_wall_max_ms: float = 0.0
     turn_excused_max_ms: float = 0.0
-    page_max_ms: float = 0.0  # longest that one response ever held the loop
+    page_max_ms: float = 0.0  # the longest that one response ever held the loop
     short_of_files: bool = False  # concurrency is lowered for want of open files
     short_of_memory: bool = False  # transfers were cut off lately for want of room for bodies
     bodies_mb: float = 0.0  # of responses under way
@@ -89,7 +89,7 @@ class Stats:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Stats:
-        """Ignores what it does not know: the other side may be another version."""
+        """Ignores unknown keys: an engine of another version may have written them."""
         known = {part.name for part in fields(cls)}
         return cls(**{key: value for key, value in data.items() if key in known})
 

@@ -248,10 +248,10 @@ def test_after_a_failed_sync_nothing_more_is_reported_durable(tmp_path: Path) ->
     reading, writing = os.pipe()
     assert writer._current is not None
     os.dup2(writing, writer._current.fd)
-    with pytest.raises(StoreError, match="can't write"):
+    with pytest.raises(StoreError, match="Can't write"):
         writer.sync()
     for use in (writer.sync, lambda: writer.append(b"more")):
-        with pytest.raises(StoreError, match="failed before"):
+        with pytest.raises(StoreError, match="earlier sync failed"):
             use()
     report = writer.cut_back({"text/000001-00001.jsonl.zst": 4})
     assert report.truncated == {"text/000001-00001.jsonl.zst": 4}

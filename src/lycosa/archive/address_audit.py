@@ -1,8 +1,8 @@
 """What the ledger of one node proves of addresses: how close its visits to each of them came.
 
-Owns the judgement of --ip-delay, which holds among the engines of a node. A visit stands in the
-ledger with the address that it connected to last: one that a redirect led to another address of its
-domain counts there, where nobody asked for its turn.
+Owns the judgement of --ip-delay, which holds among the engines of a node. The ledger has one
+address of a visit, the last that it connected to. A visit that a redirect led to another address of
+its domain counts there, although the engine did not wait for a turn at that address.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lycosa.archive.ledger import LedgerVisit
 
 _ROUNDED_MS = 2  # an end and a start are each rounded to a millisecond
-_EXAMPLES = 5  # that are told
+_EXAMPLES = 5  # kept for the report
 
 
 @dataclass(slots=True)

@@ -2,8 +2,8 @@
 
 The flags of the command line, the LYCOSA_* variables, the keys of a TOML file and
 docs/reference.md all come from `OPTIONS`: to add a setting, add a row here and the field in
-`settings` that it fills. Knows how one value is read from text; knows nothing of where it came
-from, nor what it is for.
+`values` that it fills. Knows how one value is read from text; knows neither where it came from nor
+what it is for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ValueKind:
 
 
 class TooMuch(ValueError):
-    """A value beyond what its option can mean: a slip of the keyboard rather than a wish."""
+    """A value larger than its option allows: probably a slip of the keyboard."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class Exclusions:
         name = host.rstrip(".")
         if name in self._hosts:
             return True
-        if name.count(".") > self._dots:  # all that matters is at its end
+        if name.count(".") > self._dots:  # no line is as long: its end decides
             name = "." + ".".join(name.rsplit(".", self._dots + 1)[1:])
         dot = name.find(".")
         while dot >= 0:
@@ -103,7 +103,7 @@ class Exclusions:
 class _Glob:
     """A pattern with '*' for any text, matched against host, path and query as a whole.
 
-    Pieces are taken leftmost first, which is always right for globs: there is no backtracking.
+    The leftmost match of each piece is always right for globs, so there is no backtracking.
     """
 
     __slots__ = ("_first", "_last", "_middle", "_needed", "_shortest", "pattern")
@@ -148,7 +148,7 @@ _address_range = re.compile(r"[0-9.]+/[0-9]{1,2}|[0-9a-f:]*:[0-9a-f:]*/[0-9]{1,3
 
 def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]:
     """The entries of an exclude file, in normal form, each once; UserError names a bad line.
-    `known`: they were accepted before, by whatever list of suffixes was right then."""
+    `known`: they were accepted before, perhaps by another public suffix list."""
     entries: dict[str, None] = {}
     for number, line in enumerate(lines, 1):
         text = _comment.sub("", line.removeprefix("\ufeff")).strip()
@@ -179,7 +179,7 @@ def _entry(text: str) -> str:
 
 
 def _refuse_suffix(host: str) -> None:
-    """ValueError for a host that is a public suffix: it would take millions of domains along."""
+    """ValueError for a host that is a public suffix: it would exclude millions of domains."""
     if ":" in host or registrable(f"x.{host}") != f"x.{host}":
         return
     alone = "" if "." in host else f", or {host}/* for the host of that name alone"
@@ -201,7 +201,7 @@ def _host(text: str) -> str:
 
 
 def _pattern(host: str, path: str) -> str:
-    """A glob over host, path and query; where it could be read in two ways, the wider one."""
+    """A glob over host, path and query; of two possible readings the wider one."""
     if not (host + path).replace("*", "").strip("/."):
         raise ValueError("it would exclude everything")
     host = host.lower() if "*" in host else _host(host)

@@ -49,7 +49,7 @@ NOT_TEXT = frozenset(
         (_IMAGES, _SOUND_AND_VIDEO, _ARCHIVES_AND_PROGRAMS, _DOCUMENTS, _PARTS_OF_PAGES)
     ).split()
 )
-_SITEMAPS = (".xml.gz", ".txt.gz")  # the one kind of archive that we do read
+_SITEMAPS = (".xml.gz", ".txt.gz")  # the only archives that we read
 _LONGEST_ENDING = max(map(len, NOT_TEXT))
 
 
@@ -104,7 +104,7 @@ class Scope:
         """Why a URL of this length, these segments and this ending is not wanted, '' if it is."""
         rules = self.rules
         start = url.find("/", 8)
-        # Before the path, a digit ends a port or an IPv4 address: a look at it is cheap.
+        # A digit before the path ends a port or an IPv4 address: most URLs have none there.
         if url[start - 1] <= "9" and blocked_port(url[:start]) >= 0:
             return Drop.BLOCKED_PORT
         end = url.find("?", start)
@@ -137,10 +137,10 @@ class Scope:
 
 
 def _repeats(path: str, limit: int) -> bool:
-    """True if one segment occurs more than `limit` times: a link that leads into itself."""
+    """True if one segment occurs more than `limit` times, as in a link that leads into itself."""
     segments = path.split("/")
     distinct = set(segments)
-    # Only if enough are repeated at all is it worth counting which.
+    # Most paths repeat too few segments: then there is no need to count each.
     if len(segments) - len(distinct) < limit:
         return False
     del segments[0]
