@@ -1,6 +1,6 @@
 """Builds the compiled modules, each beside the Python that it replaces. Without a compiler the
 package works all the same, only slower: `page.html` then reads pages with `page.html_scan`,
-`fetch.receive` collects responses and `urls.canonical` joins all links in Python."""
+`fetch.receive` collects responses and `urls.links` joins all links in Python."""
 
 from glob import glob
 from pathlib import Path

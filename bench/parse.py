@@ -30,7 +30,7 @@ from lycosa.page import charset, html, html_scan, sitemaps
 from lycosa.page.decode import decode
 from lycosa.politeness import robots
 from lycosa.simweb import hostile
-from lycosa.urls.canonical import domain_id
+from lycosa.urls.domains import domain_id
 from lycosa.urls.scope import Scope, ScopeRules
 
 PROSE = """
@@ -221,7 +221,7 @@ def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
     for name, unit in rules.items():
         limit = robots.MAX_BYTES if name.startswith("more") else robots.MAX_RULES
         body = b"user-agent:*\n" + b"".join(_units(unit, robots.MAX_BYTES - 20, limit))
-        yield f"robots.txt, {name}", lambda body=body: robots.parse(body).allows("/a/b?c")
+        yield f"robots.txt, {name}", lambda body=body: robots.parse_robots(body).allows("/a/b?c")
     entries = {
         "same": b"<loc>http://e.test/</loc>", "empty": b"<loc>", "'<'": b"<",
         "new": b"<loc>http://e.test/%d</loc>", "feed": b"<link a=b c=d e=f rel=x href=http://e.test/>",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import lycosa
-from lycosa.cli import COMMANDS, main, parse
+from lycosa.cli import COMMANDS, main, parse_command_line
 from lycosa.errors import UserError
 
 
@@ -61,7 +61,10 @@ def test_without_words_there_is_help() -> None:
         (["crawl", "--delay", "-5", "x"], "--delay must be a time of at least 0 seconds"),
         (["crawl", "--del", "5"], "'lycosa crawl' has no option --del"),
         (["show"], "URL (see 'lycosa show --help')."),
-        (["status", "more"], "'more' is one word too many (see 'lycosa status --help')."),
+        (
+            ["status", "more"],
+            "'lycosa status' does not take the word 'more' (see 'lycosa status --help').",
+        ),
         (["--nope"], "'lycosa' has no option --nope; did you mean --help?"),
         (["--versoin"], "'lycosa' has no option --versoin; did you mean --version?"),
         (["--delay", "5"], "see 'lycosa --help'"),
@@ -96,23 +99,23 @@ def test_flags_reach_the_options() -> None:
         "crawl a.txt - --email you@example.org --warc --no-view --delay 1m"
         " --nameserver 192.0.2.1 --nameserver 192.0.2.2:5353"
     )
-    command, values, words = parse(typed.split())
+    command, values, words = parse_command_line(typed.split())
     assert command.name == "crawl"
     assert words == ["a.txt", "-"]
     assert (values["warc"], values["view"], values["delay"]) == (True, False, 60.0)
     assert values["nameserver"] == (("192.0.2.1", 53), ("192.0.2.2", 5353))
-    assert parse(["crawl", "--warc", "--no-warc"])[1]["warc"] is False
+    assert parse_command_line(["crawl", "--warc", "--no-warc"])[1]["warc"] is False
 
 
 def test_what_follows_simweb_is_left_to_it() -> None:
-    command, _, words = parse(["simweb", "--help", "--domains", "5"])
+    command, _, words = parse_command_line(["simweb", "--help", "--domains", "5"])
     assert (command.name, words) == ("simweb", ["--help", "--domains", "5"])
 
 
 def test_passwords_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LYCOSA_STORE", "mysql://me:secret@host/db")
     with pytest.raises(UserError) as caught:
-        parse(["status"])
+        parse_command_line(["status"])
     assert "secret" not in str(caught.value)
 
 

@@ -1,6 +1,6 @@
 """How the user called this program, so that commands in messages can be typed as they stand.
 
-`scripts/lycosa` says so in a variable, which engines inherit; else the words of the process tell.
+`scripts/lycosa` tells it in a variable, which engines inherit; else the process's own words do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 import sys
 from functools import cache
 
-VARIABLE = "_LYCOSA_CALLED"  # not LYCOSA_…: these are settings, and no other is allowed
+VARIABLE = "_LYCOSA_CALLED"  # not LYCOSA_…: those are settings, and others are refused
 NAME = "lycosa"
 
 
@@ -38,7 +38,7 @@ def program(told: str, path: str, typed: list[str]) -> str:
         return shlex.quote(_shortest(place))
     if path.endswith(os.path.join(NAME, "__main__.py")):
         return f"{shlex.quote(_shortest(typed[0]))} -m {NAME}"
-    return NAME  # inside of another program, such as a test
+    return NAME  # run by another program, such as a test
 
 
 def _shortest(path: str) -> str:

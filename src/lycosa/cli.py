@@ -21,12 +21,12 @@ from typing import NoReturn
 from lycosa import __version__
 from lycosa.called import NAME, called
 from lycosa.errors import Damaged, LycosaError, UserError
+from lycosa.settings.collect import Values, closest, collect
 from lycosa.settings.options import SWITCH, Option, options_of
-from lycosa.settings.values import Values, closest, collect
 from lycosa.terminal import guarded
 
-DAMAGE_SECONDS = 30.0  # for a search for damage when a command failed in an unforeseen way
-RUNS = ("crawl", "demo", "verify")  # that fail with 1 on a damaged database
+DAMAGE_SECONDS = 30.0  # for a search for damage after a command failed unexpectedly
+RUNS = ("crawl", "demo", "verify")  # commands that exit with 1 on a damaged database, others with 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def default_text(option: Option) -> str:
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
-    """Values stay text here: `settings` reads flags, variables and files the same way."""
+    """Add one flag. Its value stays text: `collect` reads flags, variables and files alike."""
     name = option.name
     if option.kind is SWITCH:
         shown, hidden = option.flag, f"--no-{name}" if not option.default else f"--{name}"
@@ -250,7 +250,7 @@ def _add_command(commands: argparse._SubParsersAction[_Parser], command: Command
         _add(sub, option)
 
 
-def parse(argv: list[str]) -> tuple[Command, Values, list[str]]:
+def parse_command_line(argv: list[str]) -> tuple[Command, Values, list[str]]:
     """The command, its options checked, and its words."""
     if argv[:1] == ["simweb"]:  # everything after it belongs to the simulated web
         return _command("simweb"), Values({}, frozenset()), argv[1:]
@@ -269,7 +269,7 @@ def parse(argv: list[str]) -> tuple[Command, Values, list[str]]:
     if extra:
         raise UserError(_unknown(extra[0], name))
     if name is None:
-        raise UserError(f"A command is missing (see '{called('--help')}').")
+        raise UserError(f"Name a command (see '{called('--help')}').")
     words = flags.pop("words", [])
     return (
         _command(name),
@@ -286,14 +286,14 @@ def _unknown(word: str, command: str | None) -> str:
     word = word.split("=")[0]
     whose = called(command) if command else called()
     if not word.startswith("-"):
-        return f"'{word}' is one word too many (see '{whose} --help')."
+        return f"'{whose}' does not take the word '{word}' (see '{whose} --help')."
     known = [option.flag for option in options_of(command)] if command else ["--help", "--version"]
     return f"'{whose}' has no option {word}{closest(word, known)}"
 
 
 def _run(argv: list[str]) -> int:
     try:
-        command, values, words = parse(argv)
+        command, values, words = parse_command_line(argv)
     finally:
         sys.stdout.flush()  # of a help text: a closed pipe shows here, not at exit
     module, function = command.does.split(":")
@@ -308,8 +308,8 @@ def _run(argv: list[str]) -> int:
 
 
 def _sound(run: Callable[[], int], command: str, values: Values) -> int:
-    """A command whose failures say so if the cause is a damaged database: SQLite has no checksums,
-    and what damage made of a value may fail anywhere."""
+    """Run a command; if it fails because its database is damaged, say so. SQLite has no checksums:
+    a damaged value may make any line of ours fail."""
     try:
         return run()
     except (UserError, OSError):
@@ -352,7 +352,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _answered(argv: list[str]) -> int:
-    """Run it; what goes wrong becomes one sentence and an exit code."""
+    """Run it; an error becomes one sentence and an exit code."""
     try:
         return _run(argv)
     except UserError as error:
@@ -370,7 +370,7 @@ def _answered(argv: list[str]) -> int:
 
 
 def _have_streams() -> None:
-    """A closed standard stream is None in Python: writing to it must not end in a traceback."""
+    """Opens /dev/null for closed standard streams, which are None in Python."""
     import os
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -381,7 +381,7 @@ def _have_streams() -> None:
 def _explain(error: OSError) -> LycosaError:
     what = f" {error.filename}" if error.filename else ""
     if error.errno in _FULL:
-        return LycosaError(f"The disk is full{what and ':'}{what}; make room and try again.")
+        return LycosaError(f"The disk is full{what and ':'}{what}. Make room and try again.")
     advice = f"; {_ADVICE[error.errno]}" if error.errno in _ADVICE and what else ""
     return LycosaError(f"Can't use{what or ' a file'}: {error.strerror or error}{advice}.")
 

@@ -1,4 +1,4 @@
-"""The clocks of lycosa. Owns the only calls to `time` outside of the edges.
+"""The clocks. Owns the only calls to `time` outside of the modules that wait.
 
 `engine_now` measures intervals and leases: seconds on a clock that goes on while the machine
 sleeps, so a suspended engine knows that its lease ran out. `wall_now` stamps what is stored:
@@ -12,11 +12,10 @@ from pathlib import Path
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
-
-LONG_MS = 1000  # after which an answer says little about when the store's clock was read
+LONG_MS = 1000  # an answer that took longer says little about when the store read its clock
 DRIFT_MS = 0.1  # by which two clocks may come apart in a second
 SLIP_MS = 5.0  # by which `ClockGap.value` may be too small
-PLAY_MS = 20.0  # by which it may be larger than need be before it is changed
+PLAY_MS = 20.0  # by which it may be too large before it is changed
 
 # Seconds since boot, suspension included. Asked dozens of times a page: a function around it would
 # double its cost.
@@ -24,8 +23,8 @@ engine_now = partial(time.clock_gettime, _CLOCK)
 
 
 def clock_name() -> str:
-    """Tells apart what `engine_now` counts from: one name for all processes since the machine was
-    started; '' where the system does not say."""
+    """The name of the clock behind `engine_now`: the same for all processes until the machine
+    restarts, '' where the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
@@ -33,11 +32,12 @@ def clock_name() -> str:
 
 
 class ClockGap:
-    """Store clock - engine clock in ms, from answers that each leave some room for doubt. Pure.
+    """The store's clock minus the engine's in ms, estimated from the store's answers. Pure.
 
-    `value` moves only as far as an answer demands: an answer that was long in coming, as after an
-    outage, says little, and two visits shall be judged by one clock. At most it is too large, so
-    that nothing is given back too early; `doubt` is by how much.
+    An answer tells only that the store read its clock between two moments of the engine's. `value`
+    moves no further than an answer demands: one that took long, as after an outage, says little,
+    and one clock should judge two visits. If `value` is wrong, it is too large, so that no domain
+    is given back too early; `doubt` is by how much at most.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class ClockGap:
         self._low, self._high, self._at = -inf, inf, 0.0
 
     def measure(self, now_ms: int, sent: float, received: float) -> float:
-        """The store's time was `now_ms` at some moment between two of the engine's clock."""
+        """An answer: the store's time was `now_ms` at a moment between `sent` and `received`."""
         least, most = now_ms - received * 1000, now_ms - sent * 1000
         drift = DRIFT_MS * (received - self._at)
         low, high = max(self._low - drift, least), min(self._high + drift, most)
@@ -68,5 +68,5 @@ def wall_now() -> int:
     return time.time_ns() // 1_000_000
 
 
-# Seconds of CPU that this thread has used: for work whose cost nobody can know beforehand.
+# CPU seconds of this thread: for work whose cost nobody knows beforehand.
 cpu_now = time.thread_time

@@ -15,7 +15,7 @@ What a site or the network does wrong is never an exception: it is a value in `r
 
 
 class LycosaError(Exception):
-    """Everything below."""
+    """The root of the tree."""
 
 
 class UserError(LycosaError):
@@ -23,7 +23,7 @@ class UserError(LycosaError):
 
 
 class CrawlExists(UserError):
-    """A new crawl was to begin where there is one already."""
+    """The user wants to begin a crawl where there is one already."""
 
 
 class StoreError(LycosaError):
@@ -35,8 +35,7 @@ class StoreGone(StoreError):
 
 
 class Damaged(StoreError):
-    """The database's file was changed by somebody else, or by the disk; the message says what to
-    do."""
+    """Somebody else or the disk changed the database's file; the message says what to do."""
 
 
 class Fenced(StoreError):
@@ -48,13 +47,13 @@ class DiskFull(StoreError):
 
 
 class Bug(LycosaError):
-    """Something that can't happen did."""
+    """A fault of lycosa's own: an invariant does not hold."""
 
 
-# How a crawl ends that was asked to: there is more to do, unlike after 0.
+# The exit code of a crawl that was asked to stop and has more to do; 0: it is done.
 EXIT_STOPPED = 3
 
-# How the process of an engine ends, if not by being told to: its exit codes, for its supervisor.
+# The exit codes by which an engine tells its supervisor why it ended on its own.
 EXIT_FENCED = 4
 EXIT_DISK_FULL = 5
 EXIT_ORPHAN = 6  # the supervisor is gone
@@ -62,7 +61,7 @@ EXIT_DAMAGED = 7  # the database is damaged
 
 
 def engine_exit(error: BaseException) -> int:
-    """The exit code by which a supervisor knows an error that ends an engine; 0: by none."""
+    """The exit code that tells a supervisor of an error that ended an engine; 0: there is none."""
     codes: dict[type[BaseException], int] = {
         Fenced: EXIT_FENCED,
         DiskFull: EXIT_DISK_FULL,

@@ -1,7 +1,8 @@
-"""Counters of an engine, rates, and the one line that says what limits the speed. Pure.
+"""Counters of an engine, and rates. Pure.
 
-Owns what is counted and how the counts of many engines become one; knows neither where they are
-shown (`progress`) nor how they travel. `now` is a parameter.
+Owns what is counted and how the counts of many engines become one. Knows neither where they are
+shown (`progress`), nor how they travel, nor what they say of the speed (`limits`). `now` is a
+parameter.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from collections import deque
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-# Gauges where the sum over engines has no meaning: the worst one is what a person wants to know.
+# Gauges whose sum over engines has no meaning: merging keeps the worst.
 _WORST = frozenset(
     {
         *("store_lag_s", "loop_max_ms", "page_max_ms", "turn_cpu_max_ms", "turn_wall_max_ms"),
         *("turn_excused_max_ms", "loop_busy", "core_wait", "others_busy", "cores", "store_wait"),
     }
 )
-# Told to every engine alike by the store, so that merging must not add them up.
+# The store tells every engine the same: merging keeps the largest.
 _SAME = frozenset({"queued", "domains"})
 
 
@@ -67,7 +68,7 @@ class Stats:
     turn_cpu_max_ms: float = 0.0  # longest turn ever
     turn_wall_max_ms: float = 0.0
     turn_excused_max_ms: float = 0.0
-    page_max_ms: float = 0.0  # longest that one response ever held the loop
+    page_max_ms: float = 0.0  # the longest that one response ever held the loop
     short_of_files: bool = False  # concurrency is lowered for want of open files
     short_of_memory: bool = False  # transfers were cut off lately for want of room for bodies
     bodies_mb: float = 0.0  # of responses under way
@@ -88,7 +89,7 @@ class Stats:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Stats:
-        """Ignores what it does not know: the other side may be another version."""
+        """Ignores unknown keys: an engine of another version may have written them."""
         known = {part.name for part in fields(cls)}
         return cls(**{key: value for key, value in data.items() if key in known})
 
@@ -140,126 +141,3 @@ class Rates:
         (begin, first), (end, last) = self._samples[0], self._samples[-1]
         grown = getattr(last, name) - getattr(first, name)
         return float(grown) / (end - begin) if end > begin else 0.0
-
-
-def limiting(stats: Stats, delay: float, max_workers: int) -> str:
-    """The one line that says what limits the speed now.
-
-    The order is that of cause and effect: a full CPU or slow name servers also fill the
-    concurrency, and a stuck disk stops everything.
-    """
-    checks = (
-        *(_loading, _finished, _disk, _memory, _cores, _cpu, _dns, _files, _concurrency),
-        *(_address, _store, _rising),
-    )
-    for check in checks:
-        line = check(stats, max_workers)
-        if line:
-            return line
-    return _politeness(stats, delay)
-
-
-def _loading(stats: Stats, _: int) -> str:
-    return "loading seeds" if stats.loading_seeds and not stats.ready else ""
-
-
-def _finished(stats: Stats, _: int) -> str:
-    busy = stats.queued or stats.held or stats.in_flight or stats.uncommitted
-    return "" if busy else "nothing left to fetch"
-
-
-def _disk(stats: Stats, _: int) -> str:
-    # Commits come once a second; five behind is more than a slow moment.
-    if stats.store_lag_s < 5:
-        return ""
-    return f"disk: the store is {stats.store_lag_s:.0f} s behind"
-
-
-def _memory(stats: Stats, _: int) -> str:
-    if not stats.short_of_memory:
-        return ""
-    return f"memory: responses under way hold {stats.bodies_mb:,.0f} MB, all that they may"
-
-
-def _cores(stats: Stats, _: int) -> str:
-    """The loop always has something to do, and others have the cores."""
-    if stats.loop_busy < 0.8 or stats.core_wait < 0.15 or stats.others_busy < 0.15:
-        return ""
-    cores = _count(stats.cores, "core")
-    return (
-        f"cores: other programs use {_percent(stats.others_busy)} of {cores}, "
-        f"an engine waits {_percent(stats.core_wait)} of the time for one"
-    )
-
-
-def _cpu(stats: Stats, _: int) -> str:
-    """An engine that uses its core, or whose loop is never idle: its store thread has the rest."""
-    share = stats.cpu_share / stats.engines if stats.engines else 0.0
-    if share >= 0.9:
-        return f"CPU: {_percent(share)} of {_count(stats.engines, 'core')} used"
-    if stats.loop_busy >= 0.9:
-        return f"CPU: an engine has something to do {_percent(stats.loop_busy)} of the time"
-    return ""
-
-
-def _dns(stats: Stats, _: int) -> str:
-    # A few look-ups always wait; half of all fetches waiting is a bottleneck.
-    if stats.dns_pending < 20 or stats.dns_pending * 2 < stats.in_flight:
-        return ""
-    return f"DNS: {stats.dns_pending:,} of {stats.in_flight:,} fetches wait for a name server"
-
-
-def _files(stats: Stats, _: int) -> str:
-    if not stats.short_of_files:
-        return ""
-    return f"open files: the system allows no more than {stats.in_flight:,} fetches (ulimit -n)"
-
-
-def _concurrency(stats: Stats, max_workers: int) -> str:
-    if stats.in_flight < 0.95 * max_workers or not stats.ready:
-        return ""
-    return f"concurrency: {stats.in_flight:,} of {max_workers:,} fetches in flight (--max-workers)"
-
-
-def _store(stats: Stats, _: int) -> str:
-    if stats.store_wait < 0.2:
-        return ""
-    return (
-        f"store: engines wait for it {_percent(stats.store_wait)} of the time, "
-        f"the last exchange took {stats.store_lag_s:.1f} s"
-    )
-
-
-def _rising(stats: Stats, _: int) -> str:
-    """More is ready than is being visited: soon it will be, if the speed grows."""
-    if stats.ready <= max(10, stats.held // 10):
-        return ""
-    ready = f"{stats.ready:,} domains are ready"
-    if stats.rate > 1.05 * stats.rate_before:
-        return f"nothing: {ready}, speeding up"
-    return f"nothing: {ready}, {stats.rate:,.0f} visits begin a second"
-
-
-def _address(stats: Stats, _: int) -> str:
-    """One address may be why domains that could be visited are not (--ip-delay)."""
-    if not stats.crowded or stats.ready > stats.held // 10:
-        return ""
-    address, waiting = max(stats.crowded.items(), key=lambda item: item[1])
-    if waiting < 10 or 2 * waiting < stats.held:
-        return ""
-    return f"one address: {_count(waiting, 'domain')} wait for {address} (--ip-delay)"
-
-
-def _politeness(stats: Stats, delay: float) -> str:
-    domains = max(stats.domains, stats.held)
-    if not delay:
-        return f"the sites: {_count(domains, 'domain')}, one request each at a time"
-    return f"politeness: {_count(domains, 'domain')} / {delay:g} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -1,8 +1,8 @@
 """What becomes of a URL: the outcome of one that is done, the reason of one that was refused.
 
-Owns every such word and what it means: they are stored and counted under these names, asked for on
-the command line, explained by `why` and in docs/usage.md. A status other than 2xx is `http-NNN`.
-The failures of the network among them are `records.Failure`.
+Owns every such word and its meaning. The store keeps and counts them under these names, users ask
+for them on the command line, `why` and docs/usage.md explain them. A status other than 2xx is
+`http-NNN`. The failures of the network are in `records.Failure`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lycosa.records import Failure
 
 
 class Outcome:
-    """Of a URL that is done."""
+    """Why a URL is done."""
 
     OK = "ok"
     REDIRECT = "redirect"
@@ -36,7 +36,7 @@ class Outcome:
 
 
 class Drop:
-    """Of a URL that was refused before it was queued: counted, not remembered."""
+    """Why a URL was refused before it was queued: counted, not remembered."""
 
     EXCLUDED = "excluded"
     NOT_SEEDED = "not-seeded"
@@ -55,7 +55,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What an outcome means. `said` by `why` of one URL; `documented` of all that have it."""
+    """What an outcome means: `said` by `why` of one URL, `documented` for all that have it."""
 
     said: str
     documented: str
@@ -206,12 +206,12 @@ DROPS: dict[str, str] = {
 
 
 def of_status(status: int) -> str:
-    """The outcome of a response, by its status alone."""
+    """The outcome of a response whose status alone counts."""
     return Outcome.OK if 200 <= status < 300 else f"http-{status}"
 
 
 def explained(outcome: str, status: int) -> str:
-    """What an outcome says of one URL."""
+    """The sentence of `why` for an outcome."""
     meaning = OUTCOMES.get(outcome)
     if meaning is None:
         return _NOT_A_PAGE if status else _NONE_CAME

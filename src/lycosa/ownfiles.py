@@ -1,8 +1,8 @@
-"""Files and directories of a crawl: for their owner alone, and never behind somebody else's link.
+"""How lycosa makes and opens whatever it writes.
 
-Owns how lycosa makes and opens whatever it writes. A data directory may lie where others can write,
-such as /tmp, and under a loose umask: what they put there under our names must not lead us to
-another file, and they must not read what we keep.
+A data directory may lie where others can write, such as /tmp, and under a loose umask. Others must
+not read what we keep, so that files and directories are for their owner alone; and a link that
+they put in place of one of our files must not lead us to another file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NOT_OURS = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENOTDIR})
 
 
 def make_directory(path: Path) -> None:
-    """A directory, with those above it, unless it is there; a link to one is not ours."""
+    """Make a directory, with those above it, unless it is there; UserError if it is a link."""
     path.mkdir(mode=DIRECTORY, parents=True, exist_ok=True)
     if path.is_symlink():
         raise _foreign(path)
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Open a file to write to it: a plain one with no other name, or a new one."""
+    """Open a file for writing; UserError unless it is new, or a plain file with no other name."""
     try:
         fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, FILE)
     except OSError as error:
@@ -44,19 +44,19 @@ def open_own(path: Path, flags: int) -> int:
 
 
 def unshare(path: Path) -> None:
-    """A file that has other names too, as in a backup by hard links, becomes one of its own."""
+    """Copy a file that has other names too, as in a backup by hard links; those stay."""
     if path.is_symlink() or path.stat().st_nlink == 1:
         return
     draft = path.with_name(f"{path.name}.new")
-    with create(draft) as target, path.open("rb") as source:
+    with create_own(draft) as target, path.open("rb") as source:
         shutil.copyfileobj(source, target)
         target.flush()
         os.fsync(target.fileno())
     draft.rename(path)
 
 
-def create(path: Path) -> BinaryIO:
-    """A new file in the place of an old one of that name; whatever that led to is left alone."""
+def create_own(path: Path) -> BinaryIO:
+    """A new file in the place of an old one; what that was a link to stays as it is."""
     if path.is_dir() and not path.is_symlink():
         raise _foreign(path)
     path.unlink(missing_ok=True)
@@ -65,15 +65,15 @@ def create(path: Path) -> BinaryIO:
 
 
 def write(path: Path, data: bytes) -> None:
-    """A whole new file."""
-    with create(path) as file:
+    """Write a whole new file."""
+    with create_own(path) as file:
         file.write(data)
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """A whole new file under a name that it has when it is on disk, not earlier."""
+    """Write a whole new file, which gets its name only when it is on disk."""
     draft = path.with_name(f"{path.name}.new")
-    with create(draft) as file:
+    with create_own(draft) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -82,6 +82,6 @@ def write_durably(path: Path, data: bytes) -> None:
 
 def _foreign(path: Path) -> UserError:
     return UserError(
-        f"{path} is a link or no plain file, and lycosa would write there: somebody else put it in"
-        " its place; look at it, remove it, and try again."
+        f"lycosa can't write to {path}: it is a link or no plain file, and lycosa did not make it."
+        " Look at it, remove it, and try again."
     )

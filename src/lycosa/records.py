@@ -1,4 +1,4 @@
-"""The words that cross borders: plain values with no behaviour worth a test.
+"""Plain values that rooms hand to each other.
 
 Imports nothing of lycosa. Hot values are plain slotted dataclasses (a frozen one costs three
 times as much to make). Two kinds of time appear here: `float` seconds on the engine's clock
@@ -13,13 +13,13 @@ from enum import IntEnum
 from typing import NewType
 
 Url = NewType("Url", str)
-"""An http(s) URL in its canonical form. Made by `urls` alone, and by what reads back what was
-stored: the frontier takes nothing else, and the type checker sees to it."""
+"""An http(s) URL in its canonical form. Only `urls/canonical` makes one, and code that reads back
+a stored one. The frontier takes nothing else, which the type checker enforces."""
 NO_URL = Url("")
 
 
 class Flag:
-    """What is known of a queued URL beside it. Plain bits: an enum's `&` takes a microsecond."""
+    """Bits of a queued URL. Plain numbers: an enum's `&` takes a microsecond."""
 
     NONE = 0
     BARE = 1  # a seed given as a bare domain: https first, then http in the same visit
@@ -60,11 +60,11 @@ class Failure:
 
     # Failures of the host, not of one URL: they count against the origin (design, section 7).
     HOST = frozenset({NXDOMAIN, DNS, CONNECT, CONNECT_TIMEOUT, TLS})
-    # Nobody's but ours: they cost a URL nothing but time.
+    # Failures of this machine: they cost a URL nothing but time.
     OURS = frozenset({LOCAL, MEMORY, NAMESERVER})
 
 
-FOUND = -1  # order of a URL that was met on the way and may not be queued
+FOUND = -1  # order of a URL that a visit met on its way, which may not be queued
 
 
 class Truncated:
@@ -77,13 +77,13 @@ class Truncated:
     TYPE = "unspecified"  # not a text type: the body was not downloaded
 
 
-MAX_VALUE = 8_192  # bytes of a header's value that are looked at; above the longest URL we take
+MAX_VALUE = 8_192  # bytes of a header's value that are read; longer than any URL we take
 MAX_VALUES = 64  # headers of one name
 
 
 @dataclass(slots=True)
 class Request:
-    """One HTTP GET, with the address still to be found."""
+    """One HTTP GET; its address is looked up later."""
 
     url: str
     host: str  # as in the URL, IPv6 without brackets
@@ -118,7 +118,7 @@ class Response:
         return next(self.headers(name), "")
 
     def joined(self, name: bytes) -> str:
-        """All headers of that (lower-case) name as one, as HTTP means a list that is repeated."""
+        """All headers of that (lower-case) name as one list, joined by commas."""
         return header_list(self.head, self.lower(), name)
 
     def headers(self, name: bytes) -> Iterator[str]:
@@ -133,9 +133,9 @@ class Response:
 
 
 def header_values(head: bytes, lower: bytes, name: bytes) -> Iterator[str]:
-    """The values of a header, each cut where no honest one is as long: libcurl lets 100 KB pass.
+    """The values of a header, each cut at MAX_VALUE bytes: libcurl lets 100 KB pass.
 
-    Everything that reads headers gets them from here. `lower` is the head in lower case.
+    All code that reads headers gets them here. `lower` is the head in lower case.
     """
     needle = b"\n" + name + b":"
     at = lower.find(needle)
@@ -145,14 +145,14 @@ def header_values(head: bytes, lower: bytes, name: bytes) -> Iterator[str]:
         begin = at + len(needle)
         value = head[begin : begin + MAX_VALUE]
         line, _, more = value.partition(b"\n")
-        # One that is cut keeps its blanks: so it is longer than any that is whole.
+        # A value that is cut keeps its blanks, so that it is longer than any whole one.
         whole = more or len(line) < MAX_VALUE
         yield (line.strip() if whole else line).decode("latin-1")
         at = lower.find(needle, begin)
 
 
 def header_list(head: bytes, lower: bytes, name: bytes) -> str:
-    """The values of a header that may be repeated as one list, bounded like one value."""
+    """The values of a header as one list, joined by commas, of at most MAX_VALUE characters."""
     return ", ".join(header_values(head, lower, name))[:MAX_VALUE]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from lycosa.cli import COMMANDS, Command, default_text
+from lycosa.limits import LIMITS
 from lycosa.outcomes import DROPS, OUTCOMES, Outcome
 from lycosa.settings.options import SWITCH, Option, options_of, settings
 
@@ -46,8 +47,17 @@ def outcome_rows() -> str:
 
 
 def drop_rows() -> str:
-    """The rows of the table of drops there."""
+    """The rows of the table of refused URLs there."""
     return "".join(f"| `{name}` | {meaning} |\n" for name, meaning in DROPS.items())
+
+
+def limit_rows() -> str:
+    """The rows of the table of limits there."""
+    rows = []
+    for name, cause in LIMITS.items():
+        lines = ", ".join(f"`{name}: {example}`" for example in cause.examples)
+        rows.append(f"| {lines} | {cause.meaning} |\n")
+    return "".join(rows)
 
 
 def _command(command: Command) -> str:

@@ -1,10 +1,10 @@
-"""The door through which text reaches a person's terminal. Owns what may pass it as it is.
+"""Text on its way to a person's terminal. Owns which characters pass as they are.
 
-Titles, URLs, headers and error messages are written by strangers: an escape sequence in one of
-them could recolour, retitle or reprogram a terminal, a bidirectional override make a text read
-differently from what it is. `guarded` puts the door into the standard streams, so that no `print`,
-log line or traceback can forget it; what stands in JSON is escaped by `in_json`, without a loss.
-Only `progress.Screen`, which draws, goes past it, with texts that are visible already.
+Strangers write titles, URLs, headers and error messages: an escape sequence in one of them could
+recolour, retitle or reprogram a terminal, a bidirectional override make a text read differently
+from what it is. `guarded` puts a `VisibleStream` before both standard streams, so that no `print`,
+log line or traceback can forget to escape; `in_json` escapes what stands in JSON, without a loss.
+Only `progress.Screen`, which draws, writes to the stream itself, and escapes its texts before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# Bounded: what is blanked out stands in lines that strangers have written parts of.
+# Bounded, because strangers write parts of these lines.
 _USER_INFO = re.compile(r"(://[^:/?#\s]{0,100}:)\S{0,100}@")
 _SETTING = re.compile(r"(?i)((?:ssl)?pass(?:word|wd)?=)[^&\s]+")
 
@@ -33,7 +33,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same for what must stay on its line: a title must not look like a line of ours."""
+    """The same on one line: a title with a newline must not look like a line of ours."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -43,7 +43,7 @@ def redact(text: str) -> str:
 
 
 def in_json(text: str) -> str:
-    """JSON text in which such characters are escaped: the same value for whoever parses it."""
+    """JSON text with the same characters escaped: it parses to the same value."""
     return _UNSEEN.sub(_escaped, text)
 
 
@@ -58,8 +58,8 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\u{0xD7C0 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-class Door:
-    """A stream that shows what it is given; everything else is the stream's own."""
+class VisibleStream:
+    """A stream that makes what is written to it visible; everything else is the stream's own."""
 
     def __init__(self, stream: TextIO) -> None:
         self.raw = stream
@@ -77,22 +77,23 @@ class Door:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """The stream behind the door, for who draws."""
-    return stream.raw if isinstance(stream, Door) else stream
+    """The stream itself, for a caller that draws."""
+    return stream.raw if isinstance(stream, VisibleStream) else stream
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Everything that is written to the standard streams passes the door."""
+    """Makes everything visible that is written to the standard streams."""
     before = sys.stdout, sys.stderr
     for stream in before:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # of a terminal that is not UTF-8
     sys.stdout, sys.stderr = (
-        stream if isinstance(stream, Door) else cast(TextIO, Door(stream)) for stream in before
+        stream if isinstance(stream, VisibleStream) else cast(TextIO, VisibleStream(stream))
+        for stream in before
     )
     try:
-        yield  # after a fault the door stays: its traceback is still to be printed
+        yield  # after an exception they stay: its traceback is still to be printed
     except SystemExit:
         sys.stdout, sys.stderr = before
         raise

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.audit import audit
-from lycosa.archive.ledger import Ledger, TailInfo, Visit, mend, read, tail
+from lycosa.archive.audit import audit_visits
+from lycosa.archive.ledger import Ledger, LedgerVisit, TailInfo, mend_ledgers, read_visits, tail
 from lycosa.archive.segments import listed, segment_id, segment_name
 from lycosa.errors import StoreError
 
@@ -99,7 +99,7 @@ def test_the_loop_may_write_while_the_store_thread_syncs(tmp_path: Path) -> None
     stop.set()
     thread.join()
     lengths.update({state.name: state.length for state in book.sync(closing=True)})
-    visits = list(read(tmp_path))
+    visits = list(read_visits(tmp_path))
     assert [visit.start_ms for visit in visits] == list(range(20_000))
     assert not any(visit.unfinished for visit in visits)
     assert lengths == {
@@ -129,7 +129,7 @@ def test_kill_dash_nine_leaves_every_start_that_a_request_followed(tmp_path: Pat
     sent += [int(line) for line in engine.stdout.read().splitlines()]
     engine.stdout.close()
     engine.wait()
-    visits = list(read(tmp_path))
+    visits = list(read_visits(tmp_path))
     assert {visit.start_ms for visit in visits} >= set(sent)
     assert 1 <= sum(visit.unfinished for visit in visits) <= 2  # the last, whose end only waited
 
@@ -146,10 +146,10 @@ def test_visits_are_put_together_across_rotated_files(tmp_path: Path) -> None:
     book.sync()
     book.close()
     assert len(listed(tmp_path, "visits")) > 1
-    assert list(read(tmp_path)) == [
-        Visit(5, "a.com", 10, 20, 3, "192.0.2.1", "ok", 90_000, unfinished=False),
-        Visit(5, "b.com", 11, 11, unfinished=True),
-        Visit(5, "c.com", 12, 12, unfinished=True),
+    assert list(read_visits(tmp_path)) == [
+        LedgerVisit(5, "a.com", 10, 20, 3, "192.0.2.1", "ok", 90_000, unfinished=False),
+        LedgerVisit(5, "b.com", 11, 11, unfinished=True),
+        LedgerVisit(5, "c.com", 12, 12, unfinished=True),
     ]
 
 
@@ -159,7 +159,7 @@ def test_a_visit_dropped_without_an_end_is_unfinished(tmp_path: Path) -> None:
     book.started([("a.com", 99)])
     book.ended("a.com", 99, 100, 1, "", "ok")
     book.close()
-    assert [(v.start_ms, v.end_ms, v.unfinished) for v in read(tmp_path)] == [
+    assert [(v.start_ms, v.end_ms, v.unfinished) for v in read_visits(tmp_path)] == [
         (10, 10, True),
         (99, 100, False),
     ]
@@ -170,7 +170,7 @@ def test_the_same_domain_in_two_engines_is_two_visits(tmp_path: Path) -> None:
         book = Ledger(tmp_path, owner, BIG)
         book.started([("a.com", owner)])
         book.close()
-    assert [(visit.owner, visit.start_ms) for visit in read(tmp_path)] == [(1, 1), (2, 2)]
+    assert [(visit.owner, visit.start_ms) for visit in read_visits(tmp_path)] == [(1, 1), (2, 2)]
 
 
 def torn_at(root: Path, cut: int) -> Path:
@@ -188,26 +188,26 @@ def test_a_line_torn_anywhere_is_passed_over_and_mended_once(tmp_path: Path) -> 
     for cut in range(first, 2 * first):
         root = tmp_path / str(cut)
         path = torn_at(root, cut)
-        assert [visit.domain for visit in read(root)][:1] == ["a.com"]
-        assert mend(root, {2}) == []
-        assert mend(root, {1}) == ([] if cut == first else ["visits/000001-00001.jsonl"])
-        assert mend(root, {1}) == []
+        assert [visit.domain for visit in read_visits(root)][:1] == ["a.com"]
+        assert mend_ledgers(root, {2}) == []
+        assert mend_ledgers(root, {1}) == ([] if cut == first else ["visits/000001-00001.jsonl"])
+        assert mend_ledgers(root, {1}) == []
         assert path.read_bytes().endswith(b"\n")
         whole = cut == 2 * first - 1  # only the line end was missing
-        assert [v.domain for v in read(root)] == (["a.com", "b.com"] if whole else ["a.com"])
+        assert [v.domain for v in read_visits(root)] == (["a.com", "b.com"] if whole else ["a.com"])
 
 
 def test_zeros_after_a_power_cut_are_passed_over(tmp_path: Path) -> None:
     path = torn_at(tmp_path, len('["s","a.com",1000]\n'))
     path.write_bytes(path.read_bytes() + bytes(4096))
-    assert [visit.domain for visit in read(tmp_path)] == ["a.com"]
+    assert [visit.domain for visit in read_visits(tmp_path)] == ["a.com"]
 
 
 def test_damage_before_the_last_line_is_reported(tmp_path: Path) -> None:
     path = torn_at(tmp_path, 30)
     path.write_bytes(path.read_bytes() + b'\n["s","c.com",1]\n')
     with pytest.raises(StoreError, match="damaged"):
-        list(read(tmp_path))
+        list(read_visits(tmp_path))
 
 
 def test_an_end_or_a_delay_outside_a_visit_is_reported(tmp_path: Path) -> None:
@@ -220,13 +220,13 @@ def test_an_end_or_a_delay_outside_a_visit_is_reported(tmp_path: Path) -> None:
             book.ended("a.com", 1, 2, 1, "", "ok")
         book.close()
         with pytest.raises(StoreError, match="outside a visit"):
-            list(read(tmp_path / name))
+            list(read_visits(tmp_path / name))
 
 
 def test_no_ledger_at_all(tmp_path: Path) -> None:
-    assert list(read(tmp_path)) == []
+    assert list(read_visits(tmp_path)) == []
     assert tail(tmp_path, {}, {1}) == {}
-    assert audit(read(tmp_path), 70.0).ok
+    assert audit_visits(read_visits(tmp_path), 70.0).ok
 
 
 # What a dead engine did after its last commit
@@ -271,13 +271,17 @@ def test_the_tail_covers_files_that_no_commit_knows(tmp_path: Path) -> None:
 # The proof
 
 
-def visit(domain: str, start: float, end: float, owner: int = 1, learned: float = -1) -> Visit:
+def visit(
+    domain: str, start: float, end: float, owner: int = 1, learned: float = -1
+) -> LedgerVisit:
     learned_ms = None if learned < 0 else int(learned * 1000)
-    return Visit(owner, domain, int(start * 1000), int(end * 1000), 1, "", "ok", learned_ms, False)
+    return LedgerVisit(
+        owner, domain, int(start * 1000), int(end * 1000), 1, "", "ok", learned_ms, False
+    )
 
 
 def test_a_polite_crawl_passes() -> None:
-    report = audit(
+    report = audit_visits(
         [visit("a", 0, 1), visit("b", 0.5, 2), visit("a", 71, 72), visit("b", 72, 73)], 70
     )
     assert report.ok
@@ -285,7 +289,7 @@ def test_a_polite_crawl_passes() -> None:
 
 
 def test_one_millisecond_too_soon_is_found() -> None:
-    report = audit([visit("a", 0, 1), visit("a", 70.999, 72, owner=2)], 70.0)
+    report = audit_visits([visit("a", 0, 1), visit("a", 70.999, 72, owner=2)], 70.0)
     assert (report.ok, report.too_soon, report.overlaps) == (False, 1, 0)
     [example] = report.examples
     assert (example.domain, example.end_ms, example.start_ms) == ("a", 1000, 70_999)
@@ -295,12 +299,12 @@ def test_one_millisecond_too_soon_is_found() -> None:
 def test_overlap_of_two_engines_is_found_in_any_order() -> None:
     visits = [visit("a", 0, 10, owner=1), visit("a", 5, 6, owner=2), visit("b", 5, 6)]
     for order in (visits, visits[::-1]):
-        report = audit(order, 0.0)
+        report = audit_visits(order, 0.0)
         assert (report.overlaps, report.too_soon) == (1, 0)
 
 
 def test_a_short_visit_inside_a_long_one_does_not_hide_its_end() -> None:
-    report = audit([visit("a", 0, 100), visit("a", 5, 6), visit("a", 50, 51)], 1.0)
+    report = audit_visits([visit("a", 0, 100), visit("a", 5, 6), visit("a", 50, 51)], 1.0)
     assert report.overlaps == 2
 
 
@@ -311,21 +315,21 @@ def test_a_learnt_delay_holds_until_another_is_learnt() -> None:
         visit("a", 402, 403, owner=2, learned=0),
         visit("a", 473, 474),
     ]
-    assert audit(polite, 70.0).ok
+    assert audit_visits(polite, 70.0).ok
     early = [*polite[:2], visit("a", 401, 402)]
-    report = audit(early, 70.0)
+    report = audit_visits(early, 70.0)
     assert (report.too_soon, report.examples[0].needed_ms) == (1, 200_000)
 
 
 def test_an_unfinished_visit_counts_from_its_start() -> None:
-    cut_off = Visit(1, "a", 0, 0)
-    assert audit([cut_off, visit("a", 70, 71)], 70.0).unfinished == 1
-    assert audit([cut_off, visit("a", 70, 71)], 70.0).ok
-    assert audit([cut_off, visit("a", 69, 71)], 70.0).too_soon == 1
+    cut_off = LedgerVisit(1, "a", 0, 0)
+    assert audit_visits([cut_off, visit("a", 70, 71)], 70.0).unfinished == 1
+    assert audit_visits([cut_off, visit("a", 70, 71)], 70.0).ok
+    assert audit_visits([cut_off, visit("a", 69, 71)], 70.0).too_soon == 1
 
 
 def test_examples_are_few_and_counts_whole() -> None:
-    report = audit([visit("a", i, i + 0.1) for i in range(500)], 70.0)
+    report = audit_visits([visit("a", i, i + 0.1) for i in range(500)], 70.0)
     assert report.too_soon == 499
     assert 0 < len(report.examples) <= 20
 
@@ -341,7 +345,7 @@ def test_the_proof_agrees_with_comparing_every_two_visits(seed: int) -> None:
         for two in visits[:i]
         if one.domain == two.domain
     )
-    assert audit(visits, 40.0).ok == polite, f"seed {seed}"
+    assert audit_visits(visits, 40.0).ok == polite, f"seed {seed}"
 
 
 def test_from_the_files_to_the_proof(tmp_path: Path) -> None:
@@ -352,7 +356,7 @@ def test_from_the_files_to_the_proof(tmp_path: Path) -> None:
     first.sync()
     second.started([("a.com", 70_500), ("b.com", 69_999)])
     second.sync()
-    report = audit(read(tmp_path), 70.0)
+    report = audit_visits(read_visits(tmp_path), 70.0)
     assert (report.visits, report.unfinished, report.too_soon) == (4, 3, 1)
     assert report.examples[0].domain == "b.com"
     first.close()
@@ -382,7 +386,7 @@ def test_visits_of_one_machine_are_judged_by_its_own_clock(tmp_path: Path) -> No
         lines += [("c", "here", to_ms, 900), ("v", "a.com", n * 71_000, n * 71_000 + 1000)]
     on_file(tmp_path, 1, lines)
     on_file(tmp_path, 2, [("c", "here", 7, 5), ("v", "a.com", 5 * 71_000, 5 * 71_000 + 1000)])
-    report = audit(read(tmp_path), 70.0)
+    report = audit_visits(read_visits(tmp_path), 70.0)
     assert report.ok and (report.visits, report.smallest_gap_ms) == (6, 70_000)
 
 
@@ -393,7 +397,7 @@ def test_a_violation_is_found_whatever_the_clock_did(tmp_path: Path, owner: int)
     on_file(tmp_path, 1, first + later if owner == 1 else first)
     if owner != 1:
         on_file(tmp_path, owner, later)
-    report = audit(read(tmp_path), 70.0)
+    report = audit_visits(read_visits(tmp_path), 70.0)
     assert (report.too_soon, report.smallest_gap_ms) == (1, 69_980)
 
 
@@ -405,25 +409,27 @@ def test_clocks_of_two_machines_are_trusted_as_far_as_they_say(
     began = 1000 + gap
     elsewhere = [("c", "there", 500 - 10**9, 900), ("v", "a.com", began + 10**9, began + 10**9)]
     on_file(tmp_path / "two", 2, elsewhere)
-    visits = [*read(tmp_path / "one"), *read(tmp_path / "two")]
-    assert audit(visits, 70.0).ok == polite
-    assert not audit([*visits, *read(tmp_path / "one")], 70.0).ok, "and an overlap is one"
+    visits = [*read_visits(tmp_path / "one"), *read_visits(tmp_path / "two")]
+    assert audit_visits(visits, 70.0).ok == polite
+    assert not audit_visits([*visits, *read_visits(tmp_path / "one")], 70.0).ok, (
+        "and an overlap is one"
+    )
 
 
 def test_a_clock_line_is_no_visit(tmp_path: Path) -> None:
     on_file(tmp_path, 1, [("c", "here", 500, 10)])
-    assert list(read(tmp_path)) == []
+    assert list(read_visits(tmp_path)) == []
     assert tail(tmp_path, {}, [1]) == {}
 
 
 def test_an_audit_judges_each_visit_by_the_delay_of_its_time() -> None:
     visits = [
-        Visit(1, "a.test", start, start + 1000, 1, "", "fetched", None, False)
+        LedgerVisit(1, "a.test", start, start + 1000, 1, "", "fetched", None, False)
         for start in (0, 11_000, 22_000, 93_000)
     ]
-    assert not audit(visits, 70.0).ok
-    assert audit(visits, 70.0, [(23_000, 10.0)]).ok
-    assert not audit(visits, 70.0, [(11_000, 10.0)]).ok
+    assert not audit_visits(visits, 70.0).ok
+    assert audit_visits(visits, 70.0, [(23_000, 10.0)]).ok
+    assert not audit_visits(visits, 70.0, [(11_000, 10.0)]).ok
 
 
 @pytest.mark.parametrize(
@@ -439,19 +445,19 @@ def test_a_damaged_line_that_is_json_is_damage_too(line: str, tmp_path: Path) ->
     path.parent.mkdir()
     good = '["s","a.test",1800000000000]\n'
     path.write_text(f"{good}{line}\n")
-    assert [visit.domain for visit in read(tmp_path)] == ["a.test"]  # as a torn last line
+    assert [visit.domain for visit in read_visits(tmp_path)] == ["a.test"]  # as a torn last line
     assert tail(tmp_path, {}, {1})["a.test"].last_ms == 1_800_000_000_000
     path.write_text(f"{line}\n{good}")
     with pytest.raises(StoreError, match="damaged"):
-        list(read(tmp_path))
+        list(read_visits(tmp_path))
 
 
 def test_the_audit_finds_visits_that_come_too_close() -> None:
     from lycosa.archive.address_audit import audit_addresses
     from lycosa.archive.ledger import Clock
 
-    def at(start: int, end: int, address: str = "192.0.2.1", **more: object) -> Visit:
-        return Visit(1, f"d{start}", start, end, 1, address, "ok", None, False, **more)  # type: ignore[arg-type]
+    def at(start: int, end: int, address: str = "192.0.2.1", **more: object) -> LedgerVisit:
+        return LedgerVisit(1, f"d{start}", start, end, 1, address, "ok", None, False, **more)  # type: ignore[arg-type]
 
     polite = [at(0, 100), at(1100, 1200), at(1150, 1300, "192.0.2.2")]
     report = audit_addresses([polite], 1.0, lambda address: False)
@@ -482,4 +488,7 @@ def test_a_line_with_more_than_it_should_have_is_read_as_far_as_it_is_known(tmp_
     ]
     path.write_bytes(path.read_bytes() + b"".join(line + b"\n" for line in more))
     assert tail(tmp_path, {}, [1]) == {"a.com": TailInfo(190, 5)}
-    assert [(visit.start_ms, visit.end_ms) for visit in read(tmp_path)] == [(1, 1), (180, 190)]
+    assert [(visit.start_ms, visit.end_ms) for visit in read_visits(tmp_path)] == [
+        (1, 1),
+        (180, 190),
+    ]

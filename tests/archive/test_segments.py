@@ -19,8 +19,8 @@ from lycosa.archive.segments import (
     SegmentKind,
     SegmentWriter,
     cut_back,
+    disk_error,
     listed,
-    mapped,
     parse_name,
     segment_id,
     segment_name,
@@ -181,11 +181,11 @@ def test_the_file_of_another_crawl_is_not_touched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_and_a_full_quota_are_disk_full(number: int) -> None:
-    assert isinstance(mapped(OSError(number, "x"), Path("p")), DiskFull)
+    assert isinstance(disk_error(OSError(number, "x"), Path("p")), DiskFull)
 
 
 def test_other_errors_are_the_stores() -> None:
-    error = mapped(OSError(errno.EIO, "Input/output error"), Path("p"))
+    error = disk_error(OSError(errno.EIO, "Input/output error"), Path("p"))
     assert type(error) is StoreError
     assert "Input/output error" in str(error)
 
@@ -248,10 +248,10 @@ def test_after_a_failed_sync_nothing_more_is_reported_durable(tmp_path: Path) ->
     reading, writing = os.pipe()
     assert writer._current is not None
     os.dup2(writing, writer._current.fd)
-    with pytest.raises(StoreError, match="can't write"):
+    with pytest.raises(StoreError, match="Can't write"):
         writer.sync()
     for use in (writer.sync, lambda: writer.append(b"more")):
-        with pytest.raises(StoreError, match="failed before"):
+        with pytest.raises(StoreError, match="earlier sync failed"):
             use()
     report = writer.cut_back({"text/000001-00001.jsonl.zst": 4})
     assert report.truncated == {"text/000001-00001.jsonl.zst": 4}

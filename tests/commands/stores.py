@@ -18,7 +18,9 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.node.start import create
 from lycosa.records import Origin, PageRow
 from lycosa.settings.values import CrawlSettings
-from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import split
+from lycosa.urls.domains import domain_id, domain_of
+from lycosa.urls.fingerprint import fingerprint
 
 
 def link(url: str, depth: int = 0, flags: int = 0) -> Link:

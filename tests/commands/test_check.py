@@ -32,9 +32,9 @@ GOOD = Readings(
 @pytest.mark.parametrize(
     ("changes", "name", "words"),
     [
-        ({"files": 300}, "files", "300 open files per process, 350 needed: raise the limit"),
+        ({"files": 300}, "open files", "300 open files per process, 350 needed: raise the limit"),
         ({"ports": 500}, "ports", "500 local ports: widen"),
-        ({"dns_error": "Timeout"}, "dns", "no answer for example.org (Timeout): name a working"),
+        ({"dns_error": "Timeout"}, "DNS", "no answer for example.org (Timeout): name a working"),
         ({"memory": 10**9}, "memory", "1.0 GB available, about 1.1 GB needed: lower"),
         ({"disk": 10**6}, "disk", "1.0 MB free: free some space"),
         ({"now_ms": 1000}, "clock", "1970-01-01T00:00:01Z: set the clock"),
@@ -112,7 +112,7 @@ def test_the_command(
     assert code == (0 if found["ok"] else 1)
     assert found["readings"]["domains"] == 2
     assert found["readings"]["dns_name"] == "example.org"
-    assert {each["name"]: each["ok"] for each in found["findings"]}["dns"]
+    assert {each["name"]: each["ok"] for each in found["findings"]}["DNS"]
     assert main(words) == code
     assert "2 domains / 70 s = 0.029 visits/s" in capsys.readouterr().out
     assert not (tmp_path / "new").exists()

@@ -87,7 +87,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "crawl.new-wal": lambda root: create(root / "crawl.sqlite", crawl_settings()),
     "crawl.sqlite": lambda root: create(root / "crawl.sqlite", crawl_settings()),
     "text/000001-00001.jsonl.zst": _cut,
-    "visits/000001-00001.jsonl": lambda root: ledger.mend(root, {1}),
+    "visits/000001-00001.jsonl": lambda root: ledger.mend_ledgers(root, {1}),
     "text/000001-00001.jsonl.zst ": lambda root: _write(root, "text"),
     "warc/000001-00001.warc": lambda root: _write(root, "warc"),
     "visits/000001-00001.jsonl ": lambda root: _write(root, "visits"),

@@ -47,7 +47,7 @@ def test_the_third_party_is_asked_once_a_delay(web: SimWeb, tmp_path: Path) -> N
     assert min(after.start - before.end for before, after in pairwise(seen)) >= DELAY - 0.005
     crawl.check_complete()
     crawl.check_polite()
-    visits = [visit for visit in ledger.read(crawl.data) if visit.domain == HOME]
+    visits = [visit for visit in ledger.read_visits(crawl.data) if visit.domain == HOME]
     assert len(visits) == DOMAINS
     assert {(visit.requests, visit.unfinished) for visit in visits} == {(1, False)}
     said = json.loads(lycosa("audit", "--json", "--data-dir", crawl.data).stdout)
@@ -65,13 +65,13 @@ def test_a_request_for_others_is_in_the_ledger(tmp_path: Path) -> None:
         assert crawl.run() == 0, crawl.log.read_text()
         crawl.check_complete()
         asked = len(at_home(web))
-    visits = [visit for visit in ledger.read(crawl.data) if visit.domain == HOME]
+    visits = [visit for visit in ledger.read_visits(crawl.data) if visit.domain == HOME]
     assert 1 <= len(visits) == asked
     said = json.loads(lycosa("audit", "--json", "--data-dir", crawl.data).stdout)
     assert said["ok"] and said["report"]["domains"] == 6
 
 
-def _plant(root: Path, visit: ledger.Visit) -> None:
+def _plant(root: Path, visit: ledger.LedgerVisit) -> None:
     """One more such request, too soon after another."""
     path = max((root / "visits").glob("*.jsonl"))
     start = visit.end_ms + 1
@@ -122,5 +122,5 @@ def test_two_nodes_share_the_bound(web: SimWeb, tmp_path: Path, postgres_url: st
     assert {e.url for e in at_home(web)} == {
         f"http://{HOME}/rules/d{n:06d}.test.txt" for n in range(DOMAINS)
     }
-    both = [visit for node in cluster.nodes for visit in ledger.read(node.data)]
+    both = [visit for node in cluster.nodes for visit in ledger.read_visits(node.data)]
     assert sum(visit.requests for visit in both if visit.domain == HOME) == len(at_home(web))

@@ -19,7 +19,7 @@ from lycosa.engine.visit_result import VisitRules
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, Request, Response
-from lycosa.urls.canonical import link
+from lycosa.urls.links import resolved
 from lycosa.urls.scope import Scope, ScopeRules
 
 TO_MS = 1_800_000_000_000.0
@@ -47,7 +47,7 @@ class Bench:
         self.exchanges = 0
 
     def seed(self, *urls: str) -> None:
-        found = [link(url) for url in urls]
+        found = [resolved(url) for url in urls]
         self.store.add([(d, fp, url, 0, name, 2) for d, fp, url, name in found], rank=0)
 
     def ask(self) -> None:
@@ -215,7 +215,7 @@ def test_a_fault_of_ours_costs_one_url_and_not_the_engine(
     (page,) = bench.answer(one)
     monkeypatch.setattr("lycosa.engine.harvest.parse", lambda *args, **more: 1 / 0)
     bench.answer(page, 200, b"<p>hello")
-    monkeypatch.setattr("lycosa.politeness.robots.parse", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr("lycosa.politeness.robots.parse_robots", lambda *args, **more: 1 / 0)
     bench.answer(two, 200, b"User-agent: *")
     outcomes = [(row.url, row.outcome) for row in bench.core.outbox.batch.pages]
     assert outcomes == [("https://a.test/", "bug"), ("https://b.test/", "bug")]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.ledger import Ledger, read
+from lycosa.archive.ledger import Ledger, read_visits
 from lycosa.archive.segments import SegmentWriter
 from lycosa.engine.diary import DiaryThread
 from lycosa.errors import DiskFull
@@ -75,13 +75,13 @@ def test_a_request_is_handed_back_only_when_its_start_is_on_file(
     thread.write_before([])
     assert thread.written() == [] and not woken.is_set()
     assert time.thread_time() - began < 0.05
-    assert list(read(tmp_path)) == []
+    assert list(read_visits(tmp_path)) == []
     disk.works.set()
     sent: list[Request] = []
     until(lambda: sent.extend(thread.written()) or len(sent) == 2)  # type: ignore[func-returns-value]
     assert sent == [first, second] and woken.is_set()
-    until(lambda: len(list(read(tmp_path))) == 2 and not ledger._waiting)
-    one, two = sorted(read(tmp_path), key=lambda visit: visit.domain)
+    until(lambda: len(list(read_visits(tmp_path))) == 2 and not ledger._waiting)
+    one, two = sorted(read_visits(tmp_path), key=lambda visit: visit.domain)
     assert (one.start_ms, one.end_ms, one.learned_ms) == (1000, 1500, 90_000)
     assert (two.start_ms, two.unfinished) == (1001, True)
 
@@ -110,7 +110,7 @@ def test_a_disk_that_refuses_keeps_the_lines_and_sends_nothing(
     monkeypatch.undo()
     ledger._writer = working
     ledger.close()
-    assert [visit.domain for visit in read(tmp_path)] == ["d1.test"]
+    assert [visit.domain for visit in read_visits(tmp_path)] == ["d1.test"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -139,6 +139,6 @@ def test_lines_keep_their_order_whoever_writes_them(tmp_path: Path, seed: int) -
         store.join()
     assert [each.host for each in sent] == [f"d{number}.test" for number in range(2000)]
     ledger.close()
-    visits = list(read(tmp_path))
+    visits = list(read_visits(tmp_path))
     assert len(visits) == 2000
     assert all(visit.end_ms == visit.start_ms + seed for visit in visits)

@@ -23,7 +23,9 @@ from lycosa.metrics import Stats
 from lycosa.node.seed_file import Seed, read
 from lycosa.politeness import robots
 from lycosa.records import Flag, QueuedUrl
-from lycosa.urls.canonical import canonical, domain_id, fingerprint
+from lycosa.urls.canonical import canonical
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
 from support.cpu import cpu_seconds
 
@@ -178,7 +180,9 @@ def test_every_way_in(text: str) -> None:
     for seed in read([text.encode(), b"https://a.test/"]):
         if isinstance(seed, Seed):
             assert_canonical([seed.url])
-    for stored in robots.Rules.load(robots.parse(f"Sitemap: {text}".encode()).dump()).sitemaps:
+    for stored in robots.Rules.load(
+        robots.parse_robots(f"Sitemap: {text}".encode()).dump()
+    ).sitemaps:
         assert_canonical([stored])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.archive.ledger import Ledger, read, tail
+from lycosa.archive.ledger import Ledger, read_visits, tail
 from lycosa.engine import errands
 from lycosa.engine.actions import Actions
 from lycosa.engine.core import Core, CoreRules
@@ -23,7 +23,8 @@ from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, QueuedUrl, Request, Response
-from lycosa.urls.canonical import fingerprint, link
+from lycosa.urls.fingerprint import fingerprint
+from lycosa.urls.links import resolved
 from lycosa.urls.scope import Scope, ScopeRules
 
 TO_MS = 1_800_000_000_000.0
@@ -88,7 +89,7 @@ class World:
         return store
 
     def seed(self, *urls: str) -> None:
-        found = [link(url) for url in urls]
+        found = [resolved(url) for url in urls]
         self.store.add([(d, fp, url, 0, name, 2) for d, fp, url, name in found], rank=0)
 
     def run(self, seconds: float, step: float = 1.0) -> None:
@@ -590,7 +591,7 @@ def test_from_https_to_http_stays_with_the_host(make: Make) -> None:
             "http://a.test/": to(f"{VICTIM}/"),
         }
     )
-    ident, fp, url, name = link("https://a.test/")
+    ident, fp, url, name = resolved("https://a.test/")
     world.store.add([(ident, fp, url, 0, name, 3)], rank=0)
     world.run(HOUR)
     first = [name for name, _, _ in world.ledger][:1]
@@ -606,7 +607,7 @@ def test_a_failure_elsewhere_is_no_reason_for_http(make: Make) -> None:
     world = make(
         {"https://a.test/robots.txt": to("https://b.test/r"), "https://b.test/r": Failure.TLS}
     )
-    ident, fp, url, name = link("https://a.test/")
+    ident, fp, url, name = resolved("https://a.test/")
     world.store.add([(ident, fp, url, 0, name, 3)], rank=0)
     world.run(24 * HOUR)
     assert world.at("http://a.test/") == []
@@ -840,7 +841,7 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     with pytest.raises(KeyboardInterrupt):
         world.run(HOUR)
     ledger.close()
-    cut_off = [visit for visit in read(tmp_path) if visit.domain == "a.test"][-1]
+    cut_off = [visit for visit in read_visits(tmp_path) if visit.domain == "a.test"][-1]
     assert cut_off.learned_ms == 600_000
     assert tail(tmp_path, {}, [1])["a.test"].delay_ms == 600_000
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lycosa.archive.audit import audit
-from lycosa.archive.ledger import Ledger, read
+from lycosa.archive.audit import audit_visits
+from lycosa.archive.ledger import Ledger, read_visits
 from lycosa.archive.segments import SegmentWriter, segment_name
 from lycosa.archive.text import iter_rows, text_row
 from lycosa.engine.exchange import Exchange, Exchanger, StoreThread
@@ -20,7 +20,7 @@ from lycosa.frontier.protocol import Batch, Committed, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Lease, PageRow
-from lycosa.urls.canonical import link
+from lycosa.urls.links import resolved
 from lycosa.urls.scope import Scope, ScopeRules
 
 NOW_MS = 1_800_000_000_000
@@ -63,7 +63,7 @@ def exchanger(store: Watched, root: Path, renew_every: float = 0.0) -> Exchanger
 
 
 def leased(store: Watched, work: Exchanger, *urls: str) -> Lease:
-    store.add([(*link(url)[:3], 0, link(url)[3], 2) for url in urls], rank=0)
+    store.add([(*resolved(url)[:3], 0, resolved(url)[3], 2) for url in urls], rank=0)
     (lease,) = work.perform(Exchange(Batch(stats=Stats().to_dict()), want=5)).leases
     return lease
 
@@ -224,7 +224,7 @@ def test_answers_that_come_late_raise_no_false_alarm(tmp_path: Path, seed: int) 
         clock = reply.clock
         now[0] = max(now[0], ready)
     book.close()
-    report = audit(read(tmp_path), 1.0, tolerance_ms=50)
+    report = audit_visits(read_visits(tmp_path), 1.0, tolerance_ms=50)
     assert (report.visits, report.too_soon, report.overlaps) == (60, 0, 0)
     store.close()
 
@@ -280,7 +280,7 @@ def test_what_is_committed_is_freed_and_what_failed_is_kept(store: Watched, tmp_
     work = exchanger(store, tmp_path)
     lease = leased(store, work, "http://a.test/1")
     batch = batch_of(kept(lease, 0))
-    batch.links = [(*link(f"http://b.test/{n}")[:3], 1, "b.test", 0) for n in range(2500)]
+    batch.links = [(*resolved(f"http://b.test/{n}")[:3], 1, "b.test", 0) for n in range(2500)]
     store.fail_before = True
     exchange = Exchange(batch)
     assert work.perform(exchange).error is not None

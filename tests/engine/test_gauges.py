@@ -12,7 +12,8 @@ import pytest
 from lycosa.engine.control import Lateness, memory
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.machine import Machine
-from lycosa.metrics import Stats, limiting
+from lycosa.limits import limiting
+from lycosa.metrics import Stats
 
 PIN = "import os; os.sched_setaffinity(0, {%d});\nwhile True: pass"
 
@@ -72,7 +73,7 @@ def test_the_true_limit_is_named_from_what_is_measured() -> None:
         gauges.look(now)
     assert stats.loop_busy > 0.9
     assert stats.rate == pytest.approx(500, rel=0.1)
-    assert limiting(stats, 70, 1000).startswith("cores: other programs use")
+    assert limiting(stats, 70, 1000).startswith("CPU of others: other programs use")
 
 
 def gauges_load() -> object:

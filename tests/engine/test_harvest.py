@@ -15,7 +15,8 @@ from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated
-from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
 from support.cpu import cpu_seconds
 

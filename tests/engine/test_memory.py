@@ -17,8 +17,8 @@ from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.poller import Poller
 from lycosa.metrics import Rates, Stats
 from lycosa.records import Lease, QueuedUrl
-from lycosa.urls import canonical
-from lycosa.urls.canonical import LinkResolver
+from lycosa.urls import domains
+from lycosa.urls.links import LinkResolver
 from lycosa.urls.scope import Scope, ScopeRules
 
 MANY = 300_000
@@ -44,14 +44,14 @@ def hosts_of_scope() -> tuple[int, int]:
     scope = Scope(ScopeRules(exclude=("bad.test",)))
     for number in range(120_000):
         scope.host_by_shape(f"h{number}.test", 0, True)
-    return len(scope._known_hosts), 50_000
+    return len(scope._exclusions._known_hosts), 50_000
 
 
 def places() -> tuple[int, int]:
     for number in range(150_000):
-        canonical.place_of_origin(f"http://h{number}.test")
+        domains.place_of_origin(f"http://h{number}.test")
     return (
-        canonical._place.cache_info().currsize + canonical.place_of_origin.cache_info().currsize,
+        domains._place.cache_info().currsize + domains.place_of_origin.cache_info().currsize,
         1 << 17,
     )
 

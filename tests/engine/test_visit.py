@@ -21,7 +21,7 @@ from lycosa.records import (
     Response,
     Truncated,
 )
-from lycosa.urls.canonical import fingerprint
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
 
 TO_MS = 1_800_000_000_000.0
@@ -38,7 +38,7 @@ def held(*urls: str, name: str = "a.test", flags: int = 0, **origins: bytes) -> 
 
 
 def know(domain: Held, origin: str, text: bytes = b"", **fields: int | str) -> None:
-    rules = robots.parse(text)
+    rules = robots.parse_robots(text)
     record = Origin(origin, fetched_ms=NOW_MS - 1000, status=200, rules=rules.dump())
     for key, value in fields.items():
         setattr(record, key, value)

@@ -21,7 +21,8 @@ from lycosa.errors import Fenced, StoreGone
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import Batch, Link, Release, StoreRules
 from lycosa.records import Lease, PageRow
-from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 
 DELAY_MS = 20
 LEASE_MS = 4000

@@ -7,7 +7,9 @@ from typing import Any
 
 from lycosa.frontier.protocol import Batch, Link, Release
 from lycosa.records import Lease, PageRow, QueuedUrl
-from lycosa.urls.canonical import domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import split
+from lycosa.urls.domains import domain_id, domain_of
+from lycosa.urls.fingerprint import fingerprint
 
 
 def link(url: str, depth: int = 0, flags: int = 0) -> Link:

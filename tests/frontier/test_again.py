@@ -16,7 +16,8 @@ from lycosa.frontier.reader import Reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl
-from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 
 Key = tuple[int, int]
 

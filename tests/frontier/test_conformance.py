@@ -10,7 +10,8 @@ from lycosa.errors import Fenced
 from lycosa.frontier.protocol import Deferral, Purge
 from lycosa.frontier.reader import Reader
 from lycosa.records import Flag, Origin, PageRow, QueuedUrl
-from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 
 
 def seed(bench: Bench, *urls: str) -> None:

@@ -13,7 +13,7 @@ from lycosa.errors import UserError
 from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.reader import Reader
 from lycosa.records import Origin
-from lycosa.urls.canonical import domain_id
+from lycosa.urls.domains import domain_id
 
 DONE = {
     "https://a.test/1": ("ok", 200),

@@ -33,7 +33,8 @@ from lycosa.page import charset, decode, html, sitemaps
 from lycosa.politeness import delay, robots
 from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
 from lycosa.urls import canonical as urls
-from lycosa.urls import scope
+from lycosa.urls import domains, exclusions, scope
+from lycosa.urls.fingerprint import fingerprint
 
 from .judge import Target
 
@@ -198,8 +199,8 @@ def url(data: bytes) -> None:
         assert len(found) <= urls.MAX_URL
         parts = urls.split(found)
         assert parts.host and urls.host_of(found) == parts.host
-        urls.domain_of(parts.host)
-        assert -(1 << 63) <= urls.fingerprint(found) < 1 << 63
+        domains.domain_of(parts.host)
+        assert -(1 << 63) <= fingerprint(found) < 1 << 63
         if joined := urls.canonical(second, found):
             canonical(joined)
 
@@ -350,7 +351,7 @@ def retry(data: bytes) -> None:
     header = data.decode("latin-1")
     seconds = delay.retry_after(header, 1_800_000_000_000)
     assert seconds is None or seconds >= 0
-    pause = delay.busy(header, 1_800_000_000_000, len(data) % 5, 70.0)
+    pause = delay.busy_pause(header, 1_800_000_000_000, len(data) % 5, 70.0)
     assert pause.seconds >= 70
 
 
@@ -385,7 +386,7 @@ def whole(data: bytes) -> None:
 
 def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[object]:
     head, _, body = data.partition(b"\r\n\r\n")
-    queued = QueuedUrl(urls.fingerprint("https://a.test/p"), "https://a.test/p", 1, 7)
+    queued = QueuedUrl(fingerprint("https://a.test/p"), "https://a.test/p", 1, 7)
     queued.flags = int(Flag.SITEMAP) if flags % 4 == 3 else 0
     bench = fresh_bench()
     result = Result(bench.held, 1.0, 2.0, requests=1)
@@ -407,7 +408,7 @@ def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[obj
 
 @target
 def robots_(data: bytes) -> None:
-    rules = robots.parse(data)
+    rules = robots.parse_robots(data)
     for path in ("/", "/a/b.html?c=d", "/%7Euser/é", "/" + "a" * 500):
         rules.allows(path)
         rules.match(path)
@@ -455,7 +456,7 @@ def seed(data: bytes) -> None:
 @offline
 def exclude(data: bytes) -> None:
     try:
-        entries = scope.parse_excludes(data.decode("utf-8", "replace").splitlines()[:200])
+        entries = exclusions.parse_excludes(data.decode("utf-8", "replace").splitlines()[:200])
     except LycosaError:
         return
     rules = scope.Scope(scope.ScopeRules(exclude=entries))
@@ -472,9 +473,9 @@ def ledger_(data: bytes) -> None:
         path.parent.mkdir()
         path.write_bytes(data)
         for call in (
-            lambda: ledger.mend(Path(folder), {1}),
+            lambda: ledger.mend_ledgers(Path(folder), {1}),
             lambda: ledger.tail(Path(folder), {}, {1}),
-            lambda: list(ledger.read(Path(folder))),
+            lambda: list(ledger.read_visits(Path(folder))),
         ):
             try:
                 call()

@@ -16,7 +16,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.node.presence import Presence
 from lycosa.node.rescue import note_crash, take_over, take_over_earlier
 from lycosa.records import Flag
-from lycosa.urls.canonical import link
+from lycosa.urls.links import resolved
 
 NOW_MS = 1_800_000_000_000
 
@@ -41,7 +41,7 @@ def store(tmp_path: Path, clock: Clock) -> Iterator[SqliteFrontier]:
 
 
 def seed(store: SqliteFrontier, *urls: str) -> None:
-    store.add([(*link(url)[:3], 0, link(url)[3], int(Flag.SEED)) for url in urls], rank=0)
+    store.add([(*resolved(url)[:3], 0, resolved(url)[3], int(Flag.SEED)) for url in urls], rank=0)
 
 
 def test_delays_learnt_in_the_last_second_hold_for_all_engines(

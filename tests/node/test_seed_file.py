@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lycosa.errors import UserError
 from lycosa.node.seed_file import BadSeed, Seed, open_seeds, read
 from lycosa.records import Flag
-from lycosa.urls.canonical import domain_of
+from lycosa.urls.domains import domain_of
 from support.cpu import cpu_seconds
 
 BARE = Flag.BARE | Flag.SEED

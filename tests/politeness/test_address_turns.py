@@ -11,17 +11,17 @@ from itertools import pairwise
 import pytest
 
 from lycosa.engine.address_table import SharedTable, memory
-from lycosa.politeness.address_turns import NOWHERE, AddressTurns, OwnTable, Table
+from lycosa.politeness.address_turns import NOWHERE, AddressTable, AddressTurns, OwnTable
 
 
-def made(shared: bool, free_from: float = 0.0) -> Table:
+def made(shared: bool, free_from: float = 0.0) -> AddressTable:
     return SharedTable(memory(free_from)) if shared else OwnTable(free_from)
 
 
 class Shy:
     """A table that another engine looks at now and then."""
 
-    def __init__(self, table: Table, dice: random.Random) -> None:
+    def __init__(self, table: AddressTable, dice: random.Random) -> None:
         self._table, self._dice = table, dice
 
     def take(self, address: str) -> tuple[float, float] | None:

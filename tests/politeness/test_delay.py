@@ -39,19 +39,19 @@ def test_crawl_delay_slows_and_never_hurries() -> None:
 
 
 def test_busy_backs_off_in_multiples_of_the_delay_then_gives_up() -> None:
-    pauses = [delay.busy("", NOW_MS, failures, 70.0) for failures in range(4)]
+    pauses = [delay.busy_pause("", NOW_MS, failures, 70.0) for failures in range(4)]
     assert [pause.seconds for pause in pauses[:3]] == [70, 280, 1120]
     assert [pause.give_up for pause in pauses] == ["", "", "", "overloaded"]
     assert pauses[3].whole_domain
 
 
 def test_busy_obeys_retry_after_but_never_hurries() -> None:
-    assert delay.busy("3600", NOW_MS, 0, 70.0).seconds == 3600
-    assert delay.busy("1", NOW_MS, 0, 70.0).seconds == 70
+    assert delay.busy_pause("3600", NOW_MS, 0, 70.0).seconds == 3600
+    assert delay.busy_pause("1", NOW_MS, 0, 70.0).seconds == 70
 
 
 def test_retry_after_beyond_a_day_fails_with_its_reason() -> None:
-    pause = delay.busy("86401", NOW_MS, 0, 70.0)
+    pause = delay.busy_pause("86401", NOW_MS, 0, 70.0)
     assert pause.give_up == "retry-after-too-long"
     assert pause.whole_domain  # the site asked for days, whichever page it was
 

@@ -16,13 +16,13 @@ from lycosa.politeness.robots import (
     MAX_DELAY,
     MAX_RULES,
     Rules,
-    parse,
+    parse_robots,
 )
 from support.cpu import cpu_seconds
 
 
 def allowed(text: str | bytes, target: str, agent: str = "lycosa") -> bool:
-    rules = parse(text if isinstance(text, bytes) else text.encode(), agent)
+    rules = parse_robots(text if isinstance(text, bytes) else text.encode(), agent)
     verdict = rules.allows(target)
     assert rules.match(target)[0] is verdict
     assert Rules.load(rules.dump()).allows(target) is verdict
@@ -359,7 +359,7 @@ def test_only_the_first_500_kib_count(line: bytes) -> None:
     ],
 )
 def test_crawl_delay(value: str, seconds: float | None) -> None:
-    rules = parse(f"user-agent: *\ncrawl-delay: {value}\n".encode())
+    rules = parse_robots(f"user-agent: *\ncrawl-delay: {value}\n".encode())
     assert rules.crawl_delay == seconds == Rules.load(rules.dump()).crawl_delay
 
 
@@ -430,23 +430,24 @@ disallow: /b
     ],
 )
 def test_a_crawl_delay_goes_for_its_whole_group(text: str, seconds: float | None) -> None:
-    assert parse(text.encode()).crawl_delay == seconds
+    assert parse_robots(text.encode()).crawl_delay == seconds
     assert not allowed(text, "/x")
 
 
 def test_many_delays_of_others_do_not_hide_ours() -> None:
     others = "".join(f"user-agent: b{n}\ncrawl-delay: {n}\ndisallow: /\n" for n in range(3000))
     assert (
-        parse((others + "user-agent: lycosa\ncrawl-delay: 5\nallow: /").encode()).crawl_delay == 5
+        parse_robots((others + "user-agent: lycosa\ncrawl-delay: 5\nallow: /").encode()).crawl_delay
+        == 5
     )
 
 
 def test_crawl_delay_is_that_of_our_group() -> None:
     text = b"user-agent: *\ncrawl-delay: 5\ndisallow: /x\nuser-agent: a\ncrawl-delay: 7\nallow: /\n"
-    assert parse(text).crawl_delay == 5
-    assert parse(text, "a").crawl_delay == 7
-    assert parse(text + b"user-agent: lycosa\ndisallow:\n").crawl_delay is None
-    assert parse(text + b"user-agent: *\ncrawl-delay: 3\n").crawl_delay == 5
+    assert parse_robots(text).crawl_delay == 5
+    assert parse_robots(text, "a").crawl_delay == 7
+    assert parse_robots(text + b"user-agent: lycosa\ndisallow:\n").crawl_delay is None
+    assert parse_robots(text + b"user-agent: *\ncrawl-delay: 3\n").crawl_delay == 5
 
 
 def test_sitemaps() -> None:
@@ -461,18 +462,18 @@ sitemap: /relative.xml
 sitemap: ftp://example.com/x
 sitemap:
 """
-    rules = parse(text.encode())
+    rules = parse_robots(text.encode())
     assert rules.sitemaps == (
         "https://example.com/a.xml",
         "https://example.com/b.xml",
         "http://other.org/c.xml.gz",
     )
     many = "".join(f"sitemap: https://example.com/{n}\n" for n in range(500))
-    assert len(parse(many.encode()).sitemaps) == 100
+    assert len(parse_robots(many.encode()).sitemaps) == 100
 
 
 def test_explanations_name_the_rule() -> None:
-    rules = parse(b"user-agent: *\nDisallow: /a\nallow: /*/b$\nDISALLOW: /caf\xe9")
+    rules = parse_robots(b"user-agent: *\nDisallow: /a\nallow: /*/b$\nDISALLOW: /caf\xe9")
     assert rules.match("/a/x") == (False, "Disallow: /a")
     assert rules.match("/a/b") == (True, "Allow: /*/b$")
     assert rules.match("/caf%e9") == (False, "Disallow: /caf%E9")
@@ -481,9 +482,11 @@ def test_explanations_name_the_rule() -> None:
 
 def test_dump_holds_only_what_applies_to_us() -> None:
     text = b"user-agent: other\ndisallow: /not-ours\nuser-agent: *\ndisallow: /ours\n"
-    assert parse(text).dump() == b"D/ours"
+    assert parse_robots(text).dump() == b"D/ours"
     assert ALLOW_ALL.dump() == b"" and Rules.load(b"") == ALLOW_ALL
-    large = parse(b"user-agent: *\n" + b"".join(b"disallow: /d%d\n" % n for n in range(5000)))
+    large = parse_robots(
+        b"user-agent: *\n" + b"".join(b"disallow: /d%d\n" % n for n in range(5000))
+    )
     assert len(large.dump()) < 20_000 and Rules.load(large.dump()) == large
 
 
@@ -556,7 +559,7 @@ def test_against_the_reference(
     if star_first:
         lines = [("user-agent", "*"), *lines]
     body = "\n".join(f"{key}: {value}" for key, value in lines).encode()
-    rules = parse(body)
+    rules = parse_robots(body)
     stored = Rules.load(rules.dump())
     assert stored == rules and stored.dump() == rules.dump()
     for target in [*targets, "/robots.txt"]:
@@ -570,7 +573,7 @@ def test_against_the_reference(
 @settings(max_examples=200)
 @given(st.binary(max_size=300), st.text(max_size=50))
 def test_no_input_raises(body: bytes, target: str) -> None:
-    rules = parse(b"user-agent: *\ndisallow: " + body)
+    rules = parse_robots(b"user-agent: *\ndisallow: " + body)
     assert Rules.load(rules.dump()) == rules
     rules.allows("/" + target)
     rules.match(target)
@@ -612,36 +615,36 @@ def test_hostile_files_cost_little(name: str) -> None:
         lines.append(make(len(lines)))
         size += len(lines[-1]) + 1
     body = b"\n".join(lines)
-    rules = parse(body)
+    rules = parse_robots(body)
     rules.allows("/")
-    assert seconds(parse, body) < 0.5
+    assert seconds(parse_robots, body) < 0.5
     for target in (LONG, "/" + "aaaaaaab" * 248, "/" + "0123456789abcdef" * 124):
         assert seconds(rules.allows, target) < 0.05
 
 
 def test_too_many_wildcards_forbid_more_never_less() -> None:
     lines = [f"disallow: /*x{n}*y{n}" for n in range(20_000)] + ["allow: /*a", "disallow: /b*z"]
-    rules = parse(all_of(*lines).encode())
+    rules = parse_robots(all_of(*lines).encode())
     assert not rules.allows("/x17y17"), "kept exactly"
     assert not rules.allows("/x19999y19999"), "widened"
     assert rules.match("/harmless")[0] is False
-    few = parse(all_of(*lines[:1000]).encode())
+    few = parse_robots(all_of(*lines[:1000]).encode())
     assert few.allows("/harmless") and not few.allows("/x17-y17") and few.allows("/x17-y99")
 
 
 def test_who_has_too_many_rules_forbids_everything() -> None:
     flood = b"".join(b"Allow: /%d\n" % i for i in range(MAX_RULES + 1))
-    found = parse(b"User-agent: *\nCrawl-delay: 7\n" + flood)
+    found = parse_robots(b"User-agent: *\nCrawl-delay: 7\n" + flood)
     assert not found.allows("/") and found.crawl_delay == 7
-    assert parse(b"User-agent: *\n" + flood[: flood.rfind(b"Allow")]).allows("/")
+    assert parse_robots(b"User-agent: *\n" + flood[: flood.rfind(b"Allow")]).allows("/")
     # Whoever names us is not bound by what the others may not.
     named = b"\nUser-agent: lycosa\nDisallow: /x\n"
-    assert parse(b"User-agent: *\n" + flood + named).allows("/")
+    assert parse_robots(b"User-agent: *\n" + flood + named).allows("/")
 
 
 def test_patterns_are_normalised_together_as_alone() -> None:
     lines = ["/a%41", "/$x$", "/\u00e4*", "/plain", "/%zz", "/a b$", "*'", "/x$$", "/%e4%F6"]
     body = "User-agent: *\n" + "".join(f"Disallow: {line}\n" for line in lines)
-    together = parse(body.encode()).dump().split(b"\n")
-    alone = [parse(f"User-agent: *\nDisallow: {line}\n".encode()).dump() for line in lines]
+    together = parse_robots(body.encode()).dump().split(b"\n")
+    alone = [parse_robots(f"User-agent: *\nDisallow: {line}\n".encode()).dump() for line in lines]
     assert together == alone

@@ -111,7 +111,7 @@ MANY: dict[str, Callable[[int], bytes]] = {
 
 def judge(body: bytes) -> None:
     """What one visit does with a robots.txt that it has not seen."""
-    rules = robots.parse(body)
+    rules = robots.parse_robots(body)
     rules.dump()
     for target in TARGETS:
         rules.allows(target)
@@ -167,7 +167,7 @@ def test_short_lines_change_nothing() -> None:
         padded: list[bytes] = []
         for line in few:
             padded += [line, *chance.choices([b"", b" ", b"a", b"#", b"allow", b"\t\t"], k=8_000)]
-        assert robots.parse(b"\n".join(padded)) == robots.parse(b"\n".join(few))
+        assert robots.parse_robots(b"\n".join(padded)) == robots.parse_robots(b"\n".join(few))
         assert len(b"\n".join(padded)) > 65_536
 
 
@@ -215,10 +215,10 @@ def test_normal_form_of_runs_is_that_of_their_octets() -> None:
     ]
     for _ in range(2_000):
         pattern = b"/" + b"".join(chance.choices(parts, k=chance.randrange(8)))
-        (rule,) = robots.parse(ALL + b"Disallow: " + pattern + b"\n")._rules
+        (rule,) = robots.parse_robots(ALL + b"Disallow: " + pattern + b"\n")._rules
         assert rule == (False, reference(pattern)), pattern
 
 
 def test_who_has_too_much_to_normalise_forbids_everything() -> None:
-    assert not robots.parse(ALL + b"Disallow: /" + b"\xe4a" * 200_000).allows("/")
-    assert robots.parse(ALL + b"Disallow: /" + b"\xe4" * 400_000).allows("/")
+    assert not robots.parse_robots(ALL + b"Disallow: /" + b"\xe4a" * 200_000).allows("/")
+    assert robots.parse_robots(ALL + b"Disallow: /" + b"\xe4" * 400_000).allows("/")

@@ -17,7 +17,7 @@ ROOMS = (
 )
 WORDS = (
     *("__init__", "errors", "clock", "records", "metrics", "log", "called", "terminal"),
-    *("outcomes", "ownfiles", "units"),
+    *("outcomes", "limits", "ownfiles", "units"),
 )
 COMMAND_LINE = ("cli", "reference", "__main__")
 RANK = {
@@ -28,9 +28,9 @@ RANK = {
 
 # Decisions take `now` as a parameter and return values: they can't wait, ask or roll dice.
 PURE = {
-    *("errors", "records", "outcomes", "metrics", "units"),
+    *("errors", "records", "outcomes", "metrics", "limits", "units"),
     *("urls", "page", "politeness"),
-    *("settings/options", "settings/values", "fetch/addresses", "fetch/sharing"),
+    *("settings/options", "settings/values", "settings/stored", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),
     *("frontier/columns", "frontier/values", "frontier/rules"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
@@ -121,3 +121,28 @@ def test_every_query_has_a_purpose() -> None:
         assert re.match(r"-- \w+: \S", first), f"{path.name} begins with a line on its purpose"
         heads = [line for line in rest if re.match(r"-- \w+:", line)]
         assert all(re.match(r"-- \w+: \S.{5,}", line) for line in heads), path.name
+
+
+# Still two things of one name; a rename takes its line out.
+TWINS = {
+    *("Connection", "Engine", "Place", "Places", "Ready", "Reply", "Report", "Result", "Row"),
+    *("Outcome", "State", "Stream"),
+}
+
+
+def test_no_two_classes_share_a_name() -> None:
+    """A class or a type has one name in the whole source, so that a reader need not ask which."""
+    homes: dict[str, set[str]] = {}
+    for _, path in modules():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            names = [node.name] if isinstance(node, ast.ClassDef) else _targets(node)
+            for name in names:
+                if name[0].isupper() and not name.isupper() and len(name) > 1:
+                    homes.setdefault(name, set()).add(path.relative_to(SOURCE).as_posix())
+    twins = {name: places for name, places in homes.items() if len(places) > 1}
+    assert {name: places for name, places in twins.items() if name not in TWINS} == {}
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]

@@ -102,6 +102,20 @@ def test_the_build_server_fails_on_what_could_not_run(tree: Path) -> None:
     assert run(tree / ".ci/run", "tests/test_b.py").returncode == 0
 
 
+def test_fix_formats_and_mends_what_it_can(tree: Path) -> None:
+    (tree / ".venv/bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    untidy, wrong = tree / "src/lycosa/a.py", tree / "src/lycosa/b.py"
+    untidy.write_text("import sys\nimport os\nprint( os.name,sys.path )\n")
+    wrong.write_text("print( nowhere )\n")
+    done = run(tree / "scripts/fix", "a.py", cwd=untidy.parent)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert untidy.read_text() == "import os\nimport sys\n\nprint(os.name, sys.path)\n"
+    assert wrong.read_text() == "print( nowhere )\n", "only what was named"
+    done = run(tree / "scripts/fix")
+    assert done.returncode == 1 and "nowhere" in done.stdout, "it says what is left"
+    assert wrong.read_text() == "print(nowhere)\n"
+
+
 def test_the_slow_tests_are_recorded_with_date_and_commit(tree: Path) -> None:
     if shutil.which("git"):
         who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]

@@ -25,7 +25,8 @@ from lycosa.errors import Fenced
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, Kind, Request, Response
-from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
 
 TO_MS = 1_800_000_000_000.0  # the store's clock when virtual time is 0

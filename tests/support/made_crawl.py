@@ -17,8 +17,8 @@ from lycosa.frontier.protocol import Batch, Frontier, Link, Release
 from lycosa.node.start import create, open_crawl
 from lycosa.records import Kind, Lease, PageRow, QueuedUrl, Request, Response
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
-from lycosa.urls.canonical import domain_id, fingerprint
-from lycosa.urls.fingerprint import content_hash
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import content_hash, fingerprint
 
 EMAIL = "tests@lycosa.example"
 WORDS = ("web", "spider", "silk", "orb", "weaver", "thread", "dew", "meadow", "venom", "egg")

@@ -16,7 +16,9 @@ from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.scheduler import Held
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
-from lycosa.urls.canonical import MAX_URL, domain_id, fingerprint
+from lycosa.urls.canonical import MAX_URL
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import NOT_TEXT, Scope, ScopeRules
 
 join = pytest.importorskip(

@@ -1,8 +1,8 @@
 """What the ledger of one node proves of addresses: how close its visits to each of them came.
 
-Owns the judgement of --ip-delay, which holds among the engines of a node. A visit stands in the
-ledger with the address that it connected to last: one that a redirect led to another address of its
-domain counts there, where nobody asked for its turn.
+Owns the judgement of --ip-delay, which holds among the engines of a node. The ledger has one
+address of a visit, the last that it connected to. A visit that a redirect led to another address of
+its domain counts there, although the engine did not wait for a turn at that address.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from lycosa.archive.ledger import Visit
+from lycosa.archive.ledger import LedgerVisit
 
 _ROUNDED_MS = 2  # an end and a start are each rounded to a millisecond
-_EXAMPLES = 5  # that are told
+_EXAMPLES = 5  # kept for the report
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class AddressReport:
 
 
 def audit_addresses(
-    nodes: Iterable[Iterable[Visit]],
+    nodes: Iterable[Iterable[LedgerVisit]],
     pause: float,
     exempt: Callable[[str], bool],
     since_ms: int = 0,
@@ -55,7 +55,7 @@ def audit_addresses(
 
 
 def _by_address(
-    visits: Iterable[Visit], exempt: Callable[[str], bool], since_ms: int
+    visits: Iterable[LedgerVisit], exempt: Callable[[str], bool], since_ms: int
 ) -> dict[tuple[str, str], array[int]]:
     """Starts and ends by the node's own clock: by address, and by the clock's name."""
     found: dict[tuple[str, str], array[int]] = {}

@@ -1,7 +1,7 @@
 """The proof of politeness: what the visits of a ledger say about P1 and P2.
 
-Owns the judgement of pauses and overlaps, with the doubt that the clocks leave. It reads visits as
-`ledger` hands them out, and must not ask the frontier or the scheduler.
+Owns the judgement of pauses and overlaps, as far as the clocks can be trusted. It takes visits as
+`ledger` reads them, and must not ask the frontier or the scheduler.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lycosa.archive.ledger import Clock, Visit
+from lycosa.archive.ledger import Clock, LedgerVisit
 
 _NOT_LEARNT = -1
 _EXAMPLES = 20
 
 
 @dataclass(slots=True)
-class Violation:
+class ShortPause:
     """A visit that began too soon after the one before it."""
 
     domain: str
@@ -38,7 +38,7 @@ class AuditReport:
     overlaps: int = 0
     too_soon: int = 0
     smallest_gap_ms: int | None = None
-    examples: list[Violation] = field(default_factory=list)
+    examples: list[ShortPause] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -46,18 +46,18 @@ class AuditReport:
         return self.overlaps == 0 and self.too_soon == 0
 
 
-def audit(
-    visits: Iterable[Visit],
+def audit_visits(
+    visits: Iterable[LedgerVisit],
     delay: float,
     before: Sequence[tuple[int, float]] = (),
     tolerance_ms: int = 0,
 ) -> AuditReport:
-    """Check every two consecutive visits of a domain, whoever made them; `delay` in seconds.
+    """Check every two consecutive visits of a domain, whichever engine made them.
 
-    `before`: the delays of earlier runs as (until_ms, delay), the oldest first. Takes the visits
-    in any order and keeps 40 bytes of each. Two visits by one clock are judged by it. By two
-    clocks, a visit is too soon if it is so whatever the clocks' doubt; `tolerance_ms` is the doubt
-    where a ledger does not tell.
+    `delay` in seconds; `before`: the delays of earlier runs as (until_ms, delay), the oldest first.
+    Takes the visits in any order and keeps 40 bytes of each. One clock judges two visits that were
+    both timed by it. Of two visits by two clocks, the later is too soon only if the clocks' doubt
+    can't explain it; `tolerance_ms` is the doubt where a ledger does not tell.
     """
     delays = [(until, round(seconds * 1000)) for until, seconds in before]
     delays.append((sys.maxsize, round(delay * 1000)))
@@ -81,12 +81,12 @@ def audit(
 
 
 _Row = tuple[int, int, int, int, int]  # start, end, learned, owner, which pair of clocks
-_ROUNDED_MS = 2  # times that were rounded at two moments
+_ROUNDED_MS = 2  # an end and a start are each rounded to a millisecond
 _SLIP_MS = 10  # by which two engines may disagree on the store's clock (`clock.ClockGap`)
 
 
 class _Judge:
-    """How long lay between two visits, and how certain that is."""
+    """The time between two visits, and how certain it is."""
 
     def __init__(self, clocks: list[tuple[Clock, Clock]], tolerance_ms: int) -> None:
         self._clocks = clocks
@@ -109,7 +109,7 @@ class _Judge:
         return row[1] >= other[1]
 
     def gap(self, before: _Row, after: _Row) -> tuple[int, int]:
-        """Milliseconds between the two, and by how many they may be more."""
+        """Milliseconds between two visits, and by how many it may have been more."""
         end, start = self._clocks[before[4]][1], self._clocks[after[4]][0]
         if end.name != start.name:
             return after[0] - before[1], self._doubt(end) + self._doubt(start)
@@ -140,8 +140,8 @@ def _audit_domain(
             report.smallest_gap_ms = gap
         if gap < needed - doubt:
             owners = (last[3], row[3])
-            _note(report, Violation(domain, last[1], last[1] + gap, needed, owners))
-        # A short visit inside a long one does not hide the long one's end.
+            _note(report, ShortPause(domain, last[1], last[1] + gap, needed, owners))
+        # A short visit may lie inside a long one, whose end then counts.
         if judge.outlasts(row, last):
             last = row
         if row[2] != _NOT_LEARNT:
@@ -159,7 +159,7 @@ def _least(delays: list[tuple[int, int]], begin: int, end: int) -> int:
     return min(found)
 
 
-def _note(report: AuditReport, found: Violation) -> None:
+def _note(report: AuditReport, found: ShortPause) -> None:
     if found.start_ms < found.end_ms:
         report.overlaps += 1
     else:

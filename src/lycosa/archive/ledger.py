@@ -2,9 +2,9 @@
 
 Owns `visits/*.jsonl`: ["s", domain, ms] is on file before the first request of a visit,
 ["d", domain, delay_ms] says which delay the visit learnt, ["e", domain, start_ms, end_ms,
-requests, address, outcome] ends it. ["c", clock, to_ms, doubt_ms] says what the times behind it
+requests, address, outcome] ends it. ["c", clock, to_ms, doubt_ms] says what the times after it
 are: those of a machine's own clock plus to_ms, which is the store's clock, give or take doubt_ms.
-It is evidence: never cut back, a torn last line is passed over. What it proves is for `audit`.
+A ledger is evidence: nothing cuts it back, and readers skip a torn last line. `audit` judges it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def _line(*values: object) -> bytes:
 
 
 class Ledger:
-    """The ledger of one engine. Its loop notes lines and never waits for the disk; other threads
+    """The ledger of one engine. The loop notes lines and never waits for the disk; other threads
     write and sync them.
 
-    A visit's `learned` and `ended` go to the ledger that has its start, `learned` first.
+    The ledger that has the start of a visit gets its `learned` and `ended`, in this order.
     """
 
     def __init__(self, root: Path, owner: int, max_bytes: int) -> None:
@@ -53,21 +53,21 @@ class Ledger:
         self.write()
 
     def note_started(self, visits: Iterable[tuple[str, int]]) -> None:
-        """Visits that begin as soon as `write` has returned."""
+        """Note visits that begin as soon as `write` has returned."""
         self._waiting += [_line("s", domain, ms) for domain, ms in visits]
 
     def clock(self, name: str, to_ms: float, doubt_ms: float) -> None:
-        """What the times of all later lines are."""
+        """Note by which clock the times of all later lines are."""
         self._waiting.append(_line("c", name, round(to_ms), round(doubt_ms)))
 
     def learned(self, domain: str, delay_ms: int) -> None:
-        """The delay that holds from the end of the running visit on; before its `ended`."""
+        """Note the delay that holds from the end of the running visit on; before its `ended`."""
         self._waiting.append(_line("d", domain, delay_ms))
 
     def ended(
         self, domain: str, start_ms: int, end_ms: int, requests: int, address: str, outcome: str
     ) -> None:
-        """A visit is over. Written with the next start or sync."""
+        """Note the end of a visit. It is written with the next start or sync."""
         self._waiting.append(_line("e", domain, start_ms, end_ms, requests, address, outcome))
 
     def write(self) -> None:
@@ -95,8 +95,8 @@ class Ledger:
             del self._waiting[: len(lines)]  # only now: a full disk may have refused them
 
 
-def mend(root: Path, dead: Collection[int]) -> list[str]:
-    """End the torn last line of dead owners' ledgers; the names mended. Twice is once."""
+def mend_ledgers(root: Path, dead: Collection[int]) -> list[str]:
+    """End the torn last line of dead owners' ledgers; returns the names of those. Idempotent."""
     mended = []
     for number, path in listed(root, "visits"):
         if segment_owner(number) in dead and _is_torn(path):
@@ -120,8 +120,8 @@ def _is_torn(path: Path) -> bool:
 
 
 def _entries(path: Path, begin: int = 0, strict: bool = True) -> Iterator[list[Any]]:
-    """The lines that begin at a byte offset or later. Only the last may be unreadable: a kill
-    tore it."""
+    """The lines that begin at a byte offset or later. Only the last may be unreadable, because a
+    kill tore it; StoreError for any other if `strict`."""
     torn = False
     with open(path, "rb") as file:
         if begin:
@@ -129,7 +129,7 @@ def _entries(path: Path, begin: int = 0, strict: bool = True) -> Iterator[list[A
             file.readline()  # the rest of the line before
         for line in file:
             if torn and strict:
-                raise StoreError(f"{path} is damaged: an unreadable line before the last")
+                raise StoreError(f"{path} is damaged: a line before the last can't be read.")
             try:
                 entry = orjson.loads(line)
             except orjson.JSONDecodeError:
@@ -148,7 +148,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def is_entry(entry: Any) -> bool:
-    """Whether a line says what one of the four kinds says: a damaged one may still be JSON."""
+    """Whether a value has the shape of one of the four kinds: a damaged line may still be JSON."""
     if not isinstance(entry, list) or not entry or not isinstance(entry[0], str):
         return False
     types = _KINDS.get(entry[0])
@@ -166,8 +166,8 @@ class TailInfo:
 def tail(
     root: Path, committed: Mapping[str, int], dead: Collection[int], margin: int = 0
 ) -> dict[str, TailInfo]:
-    """What dead owners did after their last commit, and in the `margin` bytes before: who takes
-    over must respect it."""
+    """What dead owners did after their last commit, and in the `margin` bytes before it, by domain:
+    the engine that takes a domain over must respect it."""
     found: dict[str, TailInfo] = {}
     for number, path in listed(root, "visits"):
         if segment_owner(number) not in dead:
@@ -185,7 +185,7 @@ def tail(
 
 
 class Clock(NamedTuple):
-    """What times in a ledger are: a machine's own clock (its name) plus `to_ms`."""
+    """By which clock times in a ledger are: a machine's own (its name) plus `to_ms`."""
 
     name: str = ""  # '': not told
     to_ms: int = 0
@@ -196,8 +196,8 @@ UNTOLD = Clock()
 
 
 @dataclass(slots=True)
-class Visit:
-    """One visit as the ledger tells it. Unfinished: its end is unknown and given as its start."""
+class LedgerVisit:
+    """One visit as the ledger tells it. The end of an unfinished one is given as its start."""
 
     owner: int
     domain: str
@@ -212,15 +212,15 @@ class Visit:
     end_clock: Clock = UNTOLD
 
 
-def read(root: Path) -> Iterator[Visit]:
+def read_visits(root: Path) -> Iterator[LedgerVisit]:
     """Every visit on file, owner by owner, in the order of their ends; the unfinished last."""
     numbered = listed(root, "visits")
     for owner, files in groupby(numbered, key=lambda item: segment_owner(item[0])):
         yield from _visits(owner, (entry for _, path in files for entry in _entries(path)))
 
 
-def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
-    running: dict[str, Visit] = {}
+def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[LedgerVisit]:
+    running: dict[str, LedgerVisit] = {}
     clock = UNTOLD
     for kind, domain, *rest in entries:
         if kind == "c":
@@ -228,10 +228,12 @@ def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[Visit]:
         elif kind == "s":
             if domain in running:  # the engine dropped the visit without an end
                 yield running[domain]
-            visit = Visit(owner, domain, rest[0], rest[0], start_clock=clock, end_clock=clock)
+            visit = LedgerVisit(owner, domain, rest[0], rest[0], start_clock=clock, end_clock=clock)
             running[domain] = visit
         elif domain not in running:
-            raise StoreError(f"owner {owner}'s ledger has {kind!r} for {domain} outside a visit")
+            raise StoreError(
+                f"The ledger of engine {owner} is damaged: {kind!r} of {domain} is outside a visit."
+            )
         elif kind == "d":
             running[domain].learned_ms = rest[0]
         else:

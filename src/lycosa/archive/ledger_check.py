@@ -1,6 +1,6 @@
-"""Whether a ledger of visits is what was written: every line. Reads, changes nothing.
+"""Whether every committed line of a ledger is one. Reads, changes nothing.
 
-What a line says, and what it means, is `ledger`'s business.
+`ledger` knows what a line is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lycosa.archive.reading import Region, Verdict
 
 
 def check_lines(path: Path, verdict: Verdict) -> None:
-    """Note the committed lines that are none of a ledger. What is behind them may be torn."""
+    """Note the committed lines that can't be a ledger's. What follows them may be torn."""
     at = 0
     with open(path, "rb") as file:
         for line in file:

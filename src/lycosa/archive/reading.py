@@ -1,6 +1,6 @@
-"""Segments as they are found on disk, for those who check them: what is there of what should be.
+"""Segments as the checks find them on disk.
 
-Owns what can be wrong with a file as a whole. Nothing behind its committed length is ever read.
+Owns what can be wrong with a file as a whole. Nothing here reads beyond its committed length.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class Verdict:
 
     name: str
     committed: int
-    state: str = ""  # MISSING, CUT, UNREADABLE or, as a whole, nothing
+    state: str = ""  # MISSING, CUT, UNREADABLE, or '' for a file that is all there
     size: int = 0
     detail: str = ""  # what the system says
-    damaged: list[Region] = field(default_factory=list)  # what is no frame, record or line
-    foreign: list[Region] = field(default_factory=list)  # whole, and of no page
+    damaged: list[Region] = field(default_factory=list)  # no frame, record or line
+    foreign: list[Region] = field(default_factory=list)  # undamaged, and of no page
     unowned: int = 0  # rows that belong to no page
     example: str = ""  # a URL among them
-    good_end: int = 0  # behind the last that was whole
-    pages: int = 0  # concerned
-    bytes_read: int = 0  # that were whole
+    good_end: int = 0  # of the last frame, record or line that was undamaged
+    pages: int = 0  # that lost something
+    bytes_read: int = 0  # that were undamaged
 
     def took(self, begin: int, end: int) -> None:
-        """These bytes are whole."""
+        """Note that these bytes are undamaged."""
         self.bytes_read += end - begin
         self.good_end = end
 
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def state_of(path: Path, committed: int) -> tuple[str, int, str]:
-    """What can be said of a file without reading it: its state, its size, what the system says."""
+    """A file's state, its size and what the system says of it, without reading it."""
     try:
         found = path.stat()
     except OSError as error:
@@ -74,10 +74,10 @@ class SegmentFile:
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.length = committed
         self.available = min(committed, os.fstat(self._fd).st_size)
-        self._window, self._begin = b"", 0  # what was read last: most is asked for again
+        self._window, self._begin = b"", 0  # what was read last: callers ask for most of it again
 
     def read(self, at: int, count: int) -> bytes:
-        """Up to so many bytes; fewer at the end."""
+        """Up to `count` bytes; fewer at the end."""
         end = min(at + count, self.available)
         if end <= at:
             return b""
@@ -87,7 +87,7 @@ class SegmentFile:
         return self._window[at - self._begin : end - self._begin]
 
     def why(self, at: int) -> str:
-        """Why nothing whole begins there."""
+        """Why no frame or record begins there."""
         if at >= self.length:
             return "it points behind the end"
         return "it was cut off" if self.available < self.length else "it is damaged"

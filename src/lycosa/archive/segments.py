@@ -1,9 +1,9 @@
 """Append-only files of one engine, and the lengths up to which they count.
 
 Owns names, rotation, fsync and cutting back (F2): `sync` makes what was appended durable and
-returns the lengths that the next commit must store; whatever lies beyond a committed length never
-happened, and `cut_back` removes it. Knows neither what the bytes mean nor where the lengths are
-stored. A page row points into a segment by a small int from which the name is computed.
+returns the lengths that the next commit must store; `cut_back` removes what lies beyond a committed
+length. Knows neither what the bytes mean nor where the lengths are stored. A page row points into a
+segment by a small int from which the name is computed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _flush = getattr(os, "fdatasync", os.fsync)
 def segment_id(owner: int, seq: int) -> int:
     """The number of an owner's seq-th segment of a kind; never 0, which means "none"."""
     if not (owner > 0 and 0 < seq < _PER_OWNER):
-        raise StoreError(f"no segment can have owner {owner} and number {seq}")
+        raise StoreError(f"No segment can have owner {owner} and number {seq}.")
     return owner * _PER_OWNER + seq
 
 
@@ -85,23 +85,25 @@ class SegmentState:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn what the system says of a file into our error tree."""
+    """Turns an OSError on this path into an error of ours."""
     try:
         yield
     except OSError as error:
-        raise mapped(error, path) from error
+        raise disk_error(error, path) from error
 
 
-def mapped(error: OSError, path: Path) -> StoreError | UserError:
+def disk_error(error: OSError, path: Path) -> StoreError | UserError:
     """The error of ours that an OSError on this path stands for."""
     if error.errno in _FULL:
-        return DiskFull(f"no space left to write {path}")
+        return DiskFull(
+            f"The disk is full: {path} can't be written. Make room, then go on with --resume."
+        )
     if error.errno == errno.EEXIST:
         return UserError(
-            f"{path} exists already: the directory holds the output of another crawl, "
-            "choose an empty one or move that output away"
+            f"{path} exists already: the directory holds the output of another crawl. "
+            "Choose an empty directory, or move that output away."
         )
-    return StoreError(f"can't write {path}: {error.strerror}")
+    return StoreError(f"Can't write {path}: {error.strerror}.")
 
 
 @dataclass(slots=True)
@@ -119,7 +121,7 @@ class _File:
 class Unsynced:
     """What a sync has to make durable: files as they were when it began.
 
-    A file may grow, or be closed by a rotation, while it is synced: that is for the next sync.
+    While a file is synced it may grow, or a rotation may close it: the next sync sees to that.
     """
 
     files: list[tuple[_File, int, bool]]  # length, closed
@@ -127,11 +129,11 @@ class Unsynced:
 
 
 class SegmentWriter:
-    """Appends to the newest segment of one kind. For one thread, but for `finish_sync`.
+    """Appends to the newest segment of one kind. One thread uses it, except for `finish_sync`.
 
     `head` gives the first bytes of every file from its name. Files are made at the first append,
-    so an engine that kept nothing leaves nothing. A batch that is dropped after its append must be
-    undone by `cut_back` before the next sync, or that sync's commit would make it count.
+    so an engine that kept nothing leaves nothing. A caller that drops a batch after its append must
+    undo it by `cut_back` before the next sync, or that sync's commit would make it count.
     """
 
     def __init__(
@@ -190,7 +192,7 @@ class SegmentWriter:
         return unsynced
 
     def finish_sync(self, unsynced: Unsynced) -> list[SegmentState]:
-        """The slow half of `sync`: one at a time, while appends may go on."""
+        """The slow half of `sync`. Only one runs at a time; appends may go on meanwhile."""
         try:
             for file, _, _ in unsynced.files:
                 with disk_errors(file.path):
@@ -200,7 +202,7 @@ class SegmentWriter:
         except BaseException as error:
             # A failed fsync may have dropped the data and called it clean: trying again would
             # succeed and mean nothing. Only cutting back helps.
-            self._broken = f"a sync failed before: {error}"
+            self._broken = f"An earlier sync failed: {error}"
             self._retired += [file for file, _, closed in unsynced.files if closed]
             raise
         return [self._synced(*synced) for synced in unsynced.files]
@@ -247,19 +249,19 @@ class SegmentWriter:
         return _File(number, path, fd)
 
     def _write(self, file: _File, parts: tuple[bytes, ...]) -> None:
-        """All of it or nothing: what a full disk cut short is taken back at once."""
+        """Write all parts or nothing: a write that a full disk cut short is taken back at once."""
         try:
             _write_all(file.fd, parts)
         except OSError as error:
             self._take_back(file)
-            raise mapped(error, file.path) from error
+            raise disk_error(error, file.path) from error
         file.length += sum(map(len, parts))
 
     def _take_back(self, file: _File) -> None:
         try:
             os.ftruncate(file.fd, file.length)
         except OSError as error:
-            self._broken = f"{file.path} ends in a torn write: {error.strerror}"
+            self._broken = f"{file.path} ends in a torn write: {error.strerror}."
 
     def _synced(self, file: _File, length: int, closed: bool) -> SegmentState:
         file.synced = length
@@ -318,7 +320,7 @@ def cut_back(
     dead: Collection[int],
     kinds: tuple[SegmentKind, ...] = CUT_KINDS,
 ) -> CutReport:
-    """Remove what dead owners wrote and never committed. Doing it again changes nothing.
+    """Remove what dead owners wrote and never committed. Idempotent.
 
     `dead` names the owners, so that neither a living engine's files nor those of another crawl in
     the same directory are touched. Give it only owners that wrote to this directory: what is
@@ -353,7 +355,7 @@ def _cut_file(path: Path, name: str, committed: Mapping[str, int], report: CutRe
             path.unlink()
             report.removed[name] = size
         elif size > length:
-            # Behind a link somebody keeps it elsewhere; nobody reads what is too much.
+            # A link: the user keeps the file elsewhere. Readers stop at the committed length.
             if not path.is_symlink():
                 _truncate(path, length)
             report.truncated[name] = size - length
@@ -387,10 +389,12 @@ class CommittedFile(io.RawIOBase):
         size = os.fstat(self._fd).st_size
         if size < committed or not 0 <= offset <= committed:
             self.close()
-            raise StoreError(f"{path} has {size} bytes, {committed} committed; asked for {offset}")
+            raise StoreError(
+                f"{path} is damaged: {size} bytes of {committed} committed; asked for {offset}."
+            )
 
     def readable(self) -> bool:
-        """Always: that is what it is for."""
+        """Always."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -402,7 +406,7 @@ class CommittedFile(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Close the file; twice is fine."""
+        """Close the file. Idempotent."""
         if not self.closed and self._fd >= 0:
             os.close(self._fd)
         super().close()

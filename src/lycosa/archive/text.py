@@ -1,8 +1,8 @@
 """The text archive: one JSON line per page, one zstd frame per commit.
 
-Owns the format of `text/*.jsonl.zst` and reading it back. `text_row` and `pack` are pure; writing
-the frames is `segments`' work. Because frames follow each other, `zstdcat text/*.jsonl.zst` is a
-stream of JSON lines for any tool. Knows nothing of HTML or of the frontier.
+Owns the format of `text/*.jsonl.zst` and reading it back. `text_row` and `pack` are pure;
+`segments` writes the frames. Because frames follow each other, `zstdcat text/*.jsonl.zst` gives any
+tool a stream of JSON lines. Knows nothing of HTML or of the frontier.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def text_row(
         line = orjson.dumps(row)
     except orjson.JSONEncodeError:
         line = orjson.dumps(_without_surrogates(row))
-    # A new object: orjson's own holds on to ten times its length, and rows wait for their commit.
+    # A copy, because orjson's own takes ten times its length, and rows wait for their commit.
     return line + b"\n"
 
 
@@ -106,11 +106,11 @@ def read_row(
             _skip(reader, row_offset)
             return _parsed(reader.readline(), name)
         except zstandard.ZstdError as error:
-            raise StoreError(f"{name} is damaged at {frame_offset}: {error}") from error
+            raise StoreError(f"{name} is damaged at {frame_offset}: {error}.") from error
 
 
 def iter_rows(root: Path, committed: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """Every committed row, segment by segment. Names of other kinds are passed over."""
+    """Every committed row, segment by segment. Skips names of other kinds."""
     for name in sorted(committed):
         parsed = parse_name(name)
         if parsed is not None and parsed[0] == "text":
@@ -125,7 +125,7 @@ def _rows_of(root: Path, name: str, committed: int) -> Iterator[dict[str, Any]]:
             for line in _unpacked(file):
                 yield _parsed(line, name)
         except zstandard.ZstdError as error:
-            raise StoreError(f"{name} is damaged: {error}") from error
+            raise StoreError(f"{name} is damaged: {error}.") from error
 
 
 def _unpacked(file: CommittedFile) -> io.BufferedReader:
@@ -146,5 +146,5 @@ def _parsed(line: bytes, name: str) -> dict[str, Any]:
     try:
         row: dict[str, Any] = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise StoreError(f"{name} is damaged: a row is not JSON") from error
+        raise StoreError(f"{name} is damaged: a row is not JSON.") from error
     return row

@@ -1,7 +1,7 @@
 """Whether a text segment is what was written: every frame, every row, and every page's row.
 
-Reads, changes nothing, and knows nothing of the frontier: where rows should be is handed in. Holds
-one frame in memory at a time.
+Reads, changes nothing, and knows nothing of the frontier: the caller says where rows should be.
+Holds one frame in memory at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import zstandard
 from lycosa.archive.reading import CHUNK, Region, SegmentFile, Verdict
 from lycosa.archive.text import rfc3339
 
-FILLER_MAGIC = 0x184D2A50  # of a skippable frame: any reader of zstd passes over it
+FILLER_MAGIC = 0x184D2A50  # of a skippable frame, which every reader of zstd skips
 FILLER_HEAD = 8  # bytes: the magic number and the length of what follows
 _CHECKSUM, _NO_MEANING = 0x04, 0x18  # bits of a frame's description
 _MAGIC_MASK = 0xFFFFFFF0
@@ -26,7 +26,7 @@ _UNSIGNED = (1 << 64) - 1
 
 
 class TextPlace(NamedTuple):
-    """Where the text of a page should be, and what tells that it is there."""
+    """Where the text of a page should be, and what its row must say."""
 
     frame: int
     offset: int
@@ -39,14 +39,14 @@ class TextPlace(NamedTuple):
 
 @dataclass(slots=True)
 class Frame:
-    """One frame as it was found; no rows: a filler."""
+    """One frame as it was found; a filler has no rows."""
 
     end: int
     rows: list[bytes]
 
 
 class TextCheck:
-    """Goes through one segment once."""
+    """Reads one segment once."""
 
     def __init__(self, file: SegmentFile, verdict: Verdict) -> None:
         self._file = file
@@ -72,7 +72,7 @@ class TextCheck:
             at = found.end if found else self._damage(at, frame if wanted else -1)
 
     def _damage(self, at: int, following: int) -> int:
-        """Note that nothing whole begins there; returns where something may: only places tell."""
+        """Note that no frame begins there; returns where the next may, which only places tell."""
         end = following if at < following < self._file.length else self._file.length
         self._verdict.damaged.append(Region(at, end))
         return end
@@ -97,7 +97,7 @@ class TextCheck:
             self._unowned(found, at, len(found.rows) - owned)
 
     def _unowned(self, found: Frame, at: int, count: int) -> None:
-        """Rows that belong to no page. A frame that has nothing else can be taken out."""
+        """Note rows that belong to no page. A frame of nothing else can be taken out."""
         self._verdict.unowned += count
         if count == len(found.rows):
             self._verdict.foreign.append(Region(at, found.end))
@@ -145,13 +145,13 @@ class TextCheck:
         return Frame(end, [])
 
 
-def filler(length: int) -> bytes:
-    """The head that makes `length` bytes, itself included, a frame that readers pass over."""
+def filler_frame(length: int) -> bytes:
+    """The head that makes `length` bytes, itself included, a frame that readers skip."""
     return FILLER_MAGIC.to_bytes(4, "little") + (length - FILLER_HEAD).to_bytes(4, "little")
 
 
 def _checksummed(head: bytes) -> bool:
-    """Whether a frame says that it has a checksum, as all do, and nothing that has no meaning."""
+    """Whether a frame has a checksum, as all of ours have, and no unknown bit is set."""
     return len(head) == 5 and head[4] & _CHECKSUM == _CHECKSUM and not head[4] & _NO_MEANING
 
 

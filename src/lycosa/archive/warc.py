@@ -1,9 +1,9 @@
 """WARC 1.1 records (ISO 28500), uncompressed, of what was sent and received.
 
 Owns the record format: values in, bytes out, no files. Bodies stay as they came, still
-content-encoded, and are never copied: a record is a tuple of parts to be written in order. Since
-libcurl has undone chunking, the header block is adapted to the body that is stored, and what was
-replaced is kept under `X-Crawler-*`.
+content-encoded, and are never copied: a record is a tuple of parts that the caller writes in order.
+libcurl has undone chunking, so `stored_head` adapts the header block to the body that is stored,
+and keeps what it replaced under `X-Crawler-*`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def warcinfo(
 
 
 def _fields(fields: Mapping[str, str]) -> bytes:
-    """Operators' own words may hold line ends: they must not begin a field."""
+    """Fields as WARC writes them. A line end in an operator's words must not begin a field."""
     return "".join(
         f"{key}: {' '.join(value.split())}\r\n" for key, value in fields.items()
     ).encode()
@@ -112,7 +112,7 @@ def response_records(
 
 
 def identified(response: Response) -> str:
-    """The type of the payload by its first bytes, unpacked; '' if they tell nothing."""
+    """The type of the payload by its first bytes, unpacked; '' if they don't tell."""
     encoding = response.joined(b"content-encoding")
     first, _, _ = decode(response.body[:_LOOKED_AT], encoding, media.SNIFFED)
     return media.sniffed(first) if first else ""
@@ -156,8 +156,8 @@ def stored_head(head: bytes, body_length: int) -> bytes:
 
 
 def _fitting(lines: list[bytes]) -> list[bytes]:
-    """The lines of a head that is too long for readers, as far as they fit, and what is left out:
-    first those that say what the body is."""
+    """The lines of a head that is too long for readers, as far as they fit, and a note of what is
+    left out. Those that say what the body is come first."""
     fields = _unfolded(lines)
     fields[0] = fields[0][:MAX_FIELD]
     kept: set[int] = set()
@@ -175,7 +175,7 @@ def _fitting(lines: list[bytes]) -> list[bytes]:
 
 
 def _unfolded(lines: list[bytes]) -> list[bytes]:
-    """Lines with those that continue them."""
+    """Lines, each joined with those that continue it."""
     fields: list[list[bytes]] = []
     for line in lines:
         if fields and line[:1] in (b" ", b"\t"):

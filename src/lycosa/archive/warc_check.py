@@ -1,7 +1,7 @@
 """Whether a WARC segment is what was written: every record, its digests, and every page's record.
 
-Reads, changes nothing, and knows nothing of the frontier: where records should be is handed in.
-A record's head has no digest of its own: a response and its request vouch for each other's.
+Reads, changes nothing, and knows nothing of the frontier: the caller says where records should be.
+A record's head has no digest of its own, so the heads of a response and its request are compared.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from lycosa.archive.text import rfc3339
 from lycosa.archive.warc import base32
 
 HEAD_USUAL = 1 << 10  # bytes of a record's head
-HEAD_MOST = 1 << 16  # of one with the longest URL, a good deal
+HEAD_MOST = 1 << 16  # more than one with the longest URL has
 HTTP_HEAD_MOST = 1 << 20  # of a response; we write no more than 24 KiB
 _END = b"\r\n\r\n"
 _VERSION = b"WARC/1.1\r\n"
 _MARK = _END + _VERSION
-# Names as we write them, exactly: what differs was not written so.
+# Names exactly as we write them: others are damage.
 _SHAPES = {
     "WARC-Type": re.compile("warcinfo|response|resource|request|metadata|revisit|conversion"),
     "WARC-Record-ID": re.compile(r"<urn:uuid:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}>"),
@@ -30,7 +30,7 @@ _SHAPES = {
     "Content-Type": re.compile(r"\S.*"),
     "Content-Length": re.compile(r"\d{1,15}"),
 }
-# What a record of these types has beside.
+# What records of these types have besides.
 _ANY = re.compile(r"\S+")
 _OF_TYPE = {
     "response": {
@@ -50,7 +50,7 @@ _SAME = ("WARC-Target-URI", "WARC-Date", "WARC-IP-Address")  # of a response and
 
 
 class RecordPlace(NamedTuple):
-    """Where the response of a page should be, and what tells that it is there."""
+    """Where the response of a page should be, and what its record must say."""
 
     offset: int
     domain_id: int
@@ -73,12 +73,15 @@ class Record:
 
 
 class WarcCheck:
-    """Goes through one segment once."""
+    """Reads one segment once."""
 
     def __init__(self, file: SegmentFile, verdict: Verdict) -> None:
         self._file = file
         self._verdict = verdict
-        self._known: tuple[int, Record | None] = (-1, None)  # a follower is asked for twice
+        self._known: tuple[int, Record | None] = (
+            -1,
+            None,
+        )  # the last read: a request is read twice
 
     def run(self, places: Iterator[RecordPlace]) -> Iterator[tuple[RecordPlace, str]]:
         """The pages whose response is not there, with the reason; `places` in order."""
@@ -100,7 +103,7 @@ class WarcCheck:
             at = end
 
     def _damage(self, at: int, place: RecordPlace | None) -> int:
-        """Note that nothing whole begins there; returns where something may."""
+        """Note that no record begins there; returns where the next may."""
         if at >= self._file.length:
             return at + 1 if place is None or place.offset <= at else place.offset
         end = self._next_mark(at)
@@ -184,7 +187,7 @@ class WarcCheck:
 
 
 def _fields(head: bytes) -> dict[str, str] | None:
-    """The fields of a record's head; None if they can't be those that were written."""
+    """The fields of a record's head; None if we can't have written them."""
     try:
         lines = head.decode("utf-8").split("\r\n")
     except UnicodeDecodeError:
@@ -205,7 +208,7 @@ def _is(written: str | None, digest: bytes) -> bool:
 
 
 def _belong(response: Record, follower: Record) -> bool:
-    """Whether a record that follows a response is not the request of another one."""
+    """Whether the record after a response is its request, or no request."""
     if follower.type != "request":
         return True
     one, other = response.fields, follower.fields
@@ -214,8 +217,8 @@ def _belong(response: Record, follower: Record) -> bool:
     )
 
 
-def filler(length: int, record_id: str, now_ms: int) -> tuple[bytes, bytes] | None:
-    """The head and the end that make `length` bytes a record of no meaning; None: too few."""
+def filler_record(length: int, record_id: str, now_ms: int) -> tuple[bytes, bytes] | None:
+    """The head and the end that make `length` bytes a record without content; None: too few."""
     digits = len(str(length))
     head = (
         "WARC/1.1\r\nWARC-Type: metadata\r\n"

@@ -15,13 +15,9 @@ from lycosa.called import called
 from lycosa.commands.look import opened, print_json, same_crawl, utc
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.keys import NODE_KEY
-from lycosa.settings.values import (
-    CrawlSettings,
-    Values,
-    earlier_delays,
-    stored_node,
-    stored_settings,
-)
+from lycosa.settings.collect import Values
+from lycosa.settings.stored import earlier_delays, stored_node, stored_settings
+from lycosa.settings.values import CrawlSettings
 
 if TYPE_CHECKING:
     from lycosa.archive.address_audit import AddressReport
@@ -51,9 +47,9 @@ def audit(values: Values, words: list[str]) -> int:
     settings = stored_settings(stored)
     if settings is None:
         raise StoreError("The crawl has no settings stored, so its delay is not known.")
-    visits = chain.from_iterable(ledger.read(root) for root in roots)
+    visits = chain.from_iterable(ledger.read_visits(root) for root in roots)
     tolerance = SERVER_CLOCK_MS if is_server(values["store"]) else 0
-    report = proof.audit(visits, settings.delay, earlier_delays(stored), tolerance)
+    report = proof.audit_visits(visits, settings.delay, earlier_delays(stored), tolerance)
     addresses = _addresses(roots, settings, stored)
     if values["json"]:
         found = {"ok": report.ok, "delay": settings.delay, "report": report}
@@ -87,7 +83,7 @@ def _addresses(
     nodes = [stored_node({NODE_KEY: stored[key]}) for key in keys]
     exempt = [cidr for node in nodes for cidr in node.get("ip_delay_exempt", ())]
     since_ms = max((until for until, _ in earlier_delays(stored)), default=0)
-    visits = [ledger.read(root) for root in roots]
+    visits = [ledger.read_visits(root) for root in roots]
     shared = SharedAddresses((*CDN_RANGES, *exempt))
     return audit_addresses(visits, settings.ip_delay, shared.exempt, since_ms)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from lycosa.clock import wall_now
 from lycosa.commands.look import crawl_running
 from lycosa.errors import StoreError, UserError
-from lycosa.settings.values import Values, stored_settings
+from lycosa.settings.collect import Values
+from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Frontier, Reader

@@ -18,7 +18,9 @@ from lycosa.clock import engine_now, wall_now
 from lycosa.commands.crawl import check_seeds
 from lycosa.commands.look import print_json, utc
 from lycosa.frontier.protocol import ServerFacts, check_server, is_server
-from lycosa.settings.values import Values, cores
+from lycosa.limits import Limit
+from lycosa.settings.collect import Values
+from lycosa.settings.values import cores
 from lycosa.units import rate, size
 
 _GIB = 1024**3
@@ -77,7 +79,7 @@ def check(values: Values, words: list[str]) -> int:
         print_json({"ok": ready, "findings": found, "speed": speed, "readings": asdict(readings)})
     else:
         for each in found:
-            print(f"{'ok ' if each.ok else 'BAD'}  {each.name:<8} {each.text}")
+            print(f"{'ok ' if each.ok else 'BAD'}  {each.name:<10} {each.text}")
         print("\n".join(speed))
     return 0 if ready else 1
 
@@ -88,7 +90,7 @@ def findings(now: Readings) -> list[Finding]:
     memory_needed = now.max_workers * _HTTPS_BYTES + now.engines * _ENGINE_BYTES
     return [
         _finding(
-            "files",
+            Limit.OPEN_FILES,
             now.files >= files_needed,
             f"{now.files:,} open files per process, {files_needed:,} needed",
             "raise the limit (ulimit -n) or lower --max-workers",
@@ -99,14 +101,16 @@ def findings(now: Readings) -> list[Finding]:
             f"{now.ports:,} local ports",
             "widen net.ipv4.ip_local_port_range or lower --max-workers",
         ),
-        _finding("dns", not now.dns_error, _dns_text(now), "name a working one with --nameserver"),
         _finding(
-            "memory",
+            Limit.DNS, not now.dns_error, _dns_text(now), "name a working one with --nameserver"
+        ),
+        _finding(
+            Limit.MEMORY,
             now.memory >= memory_needed,
             f"{size(now.memory)} available, about {size(memory_needed)} needed",
             "lower --max-workers or --engines",
         ),
-        _finding("disk", now.disk >= _GIB, f"{size(now.disk)} free", "free some space"),
+        _finding(Limit.DISK, now.disk >= _GIB, f"{size(now.disk)} free", "free some space"),
         _finding("clock", now.now_ms >= _EARLIEST_MS, utc(now.now_ms), "set the clock"),
         Finding("cores", True, f"{now.cores} usable, {now.engines} engines"),
         Finding("reader", True, _COMPILED if now.compiled else _PURE),
@@ -118,7 +122,7 @@ def _store_finding(store: ServerFacts, engines: int) -> Finding:
     needed = engines + _CONNECTIONS_BESIDE
     content = "holds a crawl" if store.crawl else "holds no crawl yet"
     return _finding(
-        "store",
+        Limit.STORE,
         store.connections >= needed,
         f"PostgreSQL {store.version} {store.where} answers in {store.round_trip_ms:.1f} ms,"
         f" {content}; {store.connections:,} connections free, {needed} needed by this node",
@@ -139,11 +143,11 @@ def _dns_text(now: Readings) -> str:
 def ceilings(now: Readings) -> dict[str, float]:
     """The most pages a second that each part allows."""
     limits = {
-        "CPU": now.engines / (_PAGE_CPU_S if now.compiled else _PURE_PAGE_CPU_S),
-        "concurrency": now.max_workers / _VISIT_S,
+        Limit.CPU: now.engines / (_PAGE_CPU_S if now.compiled else _PURE_PAGE_CPU_S),
+        Limit.CONCURRENCY: now.max_workers / _VISIT_S,
     }
     if now.domains and now.delay:
-        limits["politeness"] = now.domains / now.delay
+        limits[Limit.POLITENESS] = now.domains / now.delay
     return limits
 
 
@@ -151,19 +155,19 @@ def speed_lines(now: Readings) -> list[str]:
     """How fast the crawl can be, and what limits it first."""
     limits = ceilings(now)
     lines = []
-    if "politeness" in limits:
-        most = limits["politeness"]
+    if Limit.POLITENESS in limits:
+        most = limits[Limit.POLITENESS]
         lines.append(
-            f"politeness: {now.domains:,} domains / {now.delay:g} s = {rate(most)} visits/s"
+            f"{Limit.POLITENESS}: {now.domains:,} domains / {now.delay:g} s = {rate(most)} visits/s"
             f" = {_per_day(most)} pages a day at most, until links lead to more domains"
         )
     lines.append(
-        f"CPU: {now.engines} engines at {_PAGE_CPU_S * 1000:g} ms a page = about"
-        f" {rate(limits['CPU'])} pages/s"
+        f"{Limit.CPU}: {now.engines} engines at {_PAGE_CPU_S * 1000:g} ms a page = about"
+        f" {rate(limits[Limit.CPU])} pages/s"
     )
     lines.append(
-        f"concurrency: {now.max_workers:,} fetches of about {_VISIT_S:g} s = about"
-        f" {rate(limits['concurrency'])} pages/s"
+        f"{Limit.CONCURRENCY}: {now.max_workers:,} fetches of about {_VISIT_S:g} s = about"
+        f" {rate(limits[Limit.CONCURRENCY])} pages/s"
     )
     first = min(limits, key=lambda name: limits[name])
     return [*lines, f"limited first by {first}, at {_per_day(limits[first])} pages a day"]
@@ -203,7 +207,7 @@ def take_readings(values: Values, seeds: list[str]) -> Readings:
 def _seeded(seeds: list[str], name: str) -> tuple[str, int]:
     """A host to look up, and how many domains the seeds have."""
     from lycosa.node.seed_file import Seed, no_seeds, open_seeds, read
-    from lycosa.urls.canonical import domain_id
+    from lycosa.urls.domains import domain_id
 
     domains: set[int] = set()  # numbers: a file may have millions
     for source in seeds:

@@ -10,14 +10,8 @@ from typing import Any
 from lycosa.called import called
 from lycosa.errors import CrawlExists, UserError
 from lycosa.frontier.keys import NODE_KEY
-from lycosa.settings.values import (
-    Values,
-    crawl_settings,
-    node_key,
-    node_settings,
-    run_limits,
-    stored_settings,
-)
+from lycosa.settings.collect import Values, crawl_settings, node_settings, run_limits
+from lycosa.settings.stored import node_key, stored_settings
 
 
 def crawl(values: Values, words: list[str]) -> int:

@@ -17,8 +17,9 @@ from lycosa.called import called, pip_install
 from lycosa.commands.look import opened
 from lycosa.errors import UserError
 from lycosa.outcomes import Outcome
+from lycosa.settings.collect import Values
 from lycosa.settings.options import parse_nameserver, parse_port_map
-from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, Values, cores
+from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, cores
 
 if TYPE_CHECKING:
     from lycosa.simweb.check import Report

@@ -15,7 +15,7 @@ from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_
 from lycosa.commands.hits import Counter
 from lycosa.commands.look import opened, print_json
 from lycosa.errors import UserError
-from lycosa.settings.values import Values, closest
+from lycosa.settings.collect import Values, closest
 from lycosa.terminal import one_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _CHUNK = 5000  # URLs of one transaction
 
 def exclude(values: Values, words: list[str]) -> int:
     """Add exclusions to a crawl, list them, or take them back."""
-    from lycosa.urls.scope import parse_excludes
+    from lycosa.urls.exclusions import parse_excludes
 
     if values["list"]:
         if words or values["remove"]:

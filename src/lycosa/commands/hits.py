@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lycosa.clock import engine_now
-from lycosa.urls.canonical import domain_id, domain_of, host_of, registrable
+from lycosa.urls.canonical import host_of
+from lycosa.urls.domains import domain_id, domain_of, registrable
 from lycosa.urls.scope import Scope, ScopeRules
 
 if TYPE_CHECKING:

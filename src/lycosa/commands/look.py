@@ -19,7 +19,7 @@ from lycosa.errors import UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.node.datadir import in_use
 from lycosa.node.display import kinds
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 from lycosa.terminal import in_json, one_line, redact
 from lycosa.units import duration, size
 
@@ -85,8 +85,9 @@ def crawl_running(values: Values, found: dict[str, Any]) -> bool:
 
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     """What limits the speed now, by the engines' last words."""
-    from lycosa.metrics import Stats, limiting
-    from lycosa.settings.values import node_key, stored_node, stored_settings
+    from lycosa.limits import limiting
+    from lycosa.metrics import Stats
+    from lycosa.settings.stored import node_key, stored_node, stored_settings
 
     settings = stored_settings(stored)
     if settings is None:
@@ -163,7 +164,7 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
 
 def long_waits(waits: list[dict[str, Any]], stored: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The domains that wait for longer than every domain does after a visit."""
-    from lycosa.settings.values import stored_settings
+    from lycosa.settings.stored import stored_settings
 
     settings = stored_settings(stored)
     return [each for each in waits if settings is None or each["seconds"] > settings.delay]

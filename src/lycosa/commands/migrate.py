@@ -10,7 +10,7 @@ from pathlib import Path
 from lycosa.called import called
 from lycosa.errors import UserError
 from lycosa.frontier.keys import CRAWL_KEY, ORIGIN_KEY
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 from lycosa.terminal import raw, redact
 
 
@@ -44,7 +44,8 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     from lycosa.node.presence import Presence
     from lycosa.node.rescue import take_over_earlier
     from lycosa.node.seed_loader import renamed
-    from lycosa.settings.values import CrawlSettings, stored_settings
+    from lycosa.settings.stored import stored_settings
+    from lycosa.settings.values import CrawlSettings
 
     path = root / DATABASE
     reader = open_reader(root)

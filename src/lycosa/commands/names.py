@@ -34,7 +34,7 @@ def check_outcome(reader: Reader, name: str) -> None:
 
 def known_domain(reader: Reader, text: str) -> str:
     """The domain that was asked for ('' stays); raises UserError for one the crawl never met."""
-    from lycosa.urls.canonical import domain_of
+    from lycosa.urls.domains import domain_of
 
     if not text:
         return ""

@@ -15,7 +15,7 @@ from lycosa.commands.look import opened, print_json, same_crawl
 from lycosa.commands.names import check_outcome, known_domain
 from lycosa.errors import UserError
 from lycosa.outcomes import Outcome
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Reader

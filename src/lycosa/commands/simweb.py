@@ -1,6 +1,6 @@
 """`lycosa simweb`: passes on to the simulated web, which has its own flags."""
 
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 
 
 def simweb(_: Values, words: list[str]) -> int:

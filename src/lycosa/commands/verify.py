@@ -18,7 +18,7 @@ from lycosa.commands.change import open_writer
 from lycosa.commands.look import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.frontier.keys import MOVED_KEY
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 from lycosa.terminal import in_json
 from lycosa.units import rate, size
 

@@ -1,7 +1,7 @@
 """`lycosa version`."""
 
 from lycosa import __version__
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 
 
 def version(_: Values, __: list[str]) -> int:

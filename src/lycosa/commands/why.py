@@ -13,7 +13,9 @@ from lycosa.called import called
 from lycosa.commands.look import opened, page_json, print_json, utc
 from lycosa.outcomes import explained
 from lycosa.records import Flag, Origin, PageRow
-from lycosa.settings.values import CrawlSettings, Values, stored_settings
+from lycosa.settings.collect import Values
+from lycosa.settings.stored import stored_settings
+from lycosa.settings.values import CrawlSettings
 from lycosa.terminal import one_line
 from lycosa.units import duration
 
@@ -198,7 +200,8 @@ def _rules(facts: Facts) -> list[str]:
 
 
 def _elsewhere(aim: str, domain: str) -> list[str]:
-    from lycosa.urls.canonical import domain_of, host_of
+    from lycosa.urls.canonical import host_of
+    from lycosa.urls.domains import domain_of
 
     line = f"robots.txt   redirects to {aim}"
     if domain_of(host_of(aim)) == domain:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from lycosa.engine.errands import Slots, first_url, is_errand
 from lycosa.engine.scheduler import Held, Scheduler
 from lycosa.engine.visit_result import Result, VisitRules
-from lycosa.politeness.address_turns import NOWHERE, AddressTurns, Table
+from lycosa.politeness.address_turns import NOWHERE, AddressTable, AddressTurns
 
 
 class AddressGate:
@@ -29,7 +29,7 @@ class AddressGate:
         ip_delay: float,
         ask_every: float,
         scheduler: Scheduler,
-        table: Table,
+        table: AddressTable,
         exempt: Callable[[str], bool],
     ) -> None:
         self.slots = Slots(rules.timeout, ip_delay)

@@ -15,7 +15,7 @@ import struct
 
 from xxhash import xxh3_64_intdigest
 
-from lycosa.politeness.address_turns import OwnTable, Table
+from lycosa.politeness.address_turns import AddressTable, OwnTable
 
 _SLOTS = 1 << 17
 _PAIR = struct.Struct("dd")
@@ -31,13 +31,13 @@ def memory(free_from: float) -> int:
     return fd
 
 
-def table_of(engines: int, fd: int, free_from: float) -> Table:
+def table_of(engines: int, fd: int, free_from: float) -> AddressTable:
     """The table of an engine: its own if it is alone, which needs no lock."""
     return SharedTable(fd) if engines > 1 else OwnTable(free_from)
 
 
 class SharedTable:
-    """See `address_turns.Table`. `take` locks the table, `put` lets it go."""
+    """See `address_turns.AddressTable`. `take` locks the table, `put` lets it go."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

@@ -23,7 +23,7 @@ from lycosa.engine.visit import Visit
 from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.metrics import Stats
 from lycosa.outcomes import Outcome
-from lycosa.politeness.address_turns import OwnTable, Table
+from lycosa.politeness.address_turns import AddressTable, OwnTable
 from lycosa.records import Failure, Kind, Request, Response
 from lycosa.urls.canonical import host_of
 from lycosa.urls.scope import Scope
@@ -70,7 +70,7 @@ class Core:
         *,
         address_of: Callable[[str], str | None] = lambda url: "",
         exempt: Callable[[str], bool] = lambda address: False,
-        addresses: Table | None = None,
+        addresses: AddressTable | None = None,
         parsing: Callable[[int, int, int], None] = lambda domain, order, fp: None,
         bug: Callable[[str], None] = lambda url: None,
     ) -> None:

@@ -28,7 +28,8 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.urls.canonical import domain_of, host_of, robots_txt, split
+from lycosa.urls.canonical import host_of, robots_txt, split
+from lycosa.urls.domains import domain_of
 from lycosa.urls.scope import Scope
 
 MAX_REDIRECTS = 5  # of one robots.txt, in and out of its domain

@@ -25,19 +25,10 @@ from lycosa.page.html import PARSE_BYTES, Parsed, parse
 from lycosa.page.media import OTHER, kind_of
 from lycosa.politeness import robots_tag
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
-from lycosa.urls.canonical import (
-    Link,
-    LinkResolver,
-    bases,
-    canonical,
-    domain_id,
-    domain_of,
-    fingerprint,
-    host_of,
-    link,
-    place_of_origin,
-)
-from lycosa.urls.fingerprint import content_hash
+from lycosa.urls.canonical import canonical, host_of
+from lycosa.urls.domains import domain_id, domain_of, place_of_origin
+from lycosa.urls.fingerprint import content_hash, fingerprint
+from lycosa.urls.links import LinkResolver, ResolvedLink, bases, resolved
 from lycosa.urls.ports import blocked_port
 from lycosa.urls.scope import NOT_TEXT, Scope
 
@@ -240,7 +231,7 @@ class Harvest:
             for each in own:
                 self._found(held, each, url.depth, int(Flag.SITEMAP), batch, stats)
         else:
-            self._take_links(held, map(link, own), url.depth + 1, batch, stats)
+            self._take_links(held, map(resolved, own), url.depth + 1, batch, stats)
 
     def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow) -> None:
         row.text_chars = len(parsed.text)
@@ -281,7 +272,7 @@ class Harvest:
             _count(stats.drops, Drop.LINKS_PER_PAGE, self._resolver.dropped)
 
     def _take_links(
-        self, held: Held, links: Iterable[Link], depth: int, batch: Batch, stats: Stats
+        self, held: Held, links: Iterable[ResolvedLink], depth: int, batch: Batch, stats: Stats
     ) -> None:
         """Sends those on that are in scope and were not sent to the store lately."""
         slots, mask = self.sent.slots, self.sent.mask  # asked so often that a call would show

@@ -35,7 +35,9 @@ from lycosa.records import (
     Response,
     Url,
 )
-from lycosa.urls.canonical import Parts, canonical, domain_of, fingerprint, over_http, split
+from lycosa.urls.canonical import Parts, canonical, over_http, split
+from lycosa.urls.domains import domain_of
+from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope
 
 Steps = Generator[Request, Response, None]
@@ -312,7 +314,8 @@ class Visit:
     def _busy(self, url: QueuedUrl, response: Response) -> None:
         """429 and 503 count against the domain, not the URL."""
         header = response.header(b"retry-after")
-        pause = politeness.busy(header, self.result.ended_ms, self.held.failures, self.held.delay)
+        ended = self.result.ended_ms
+        pause = politeness.busy_pause(header, ended, self.held.failures, self.held.delay)
         self.result.pause = pause.seconds
         self.result.outcome = "busy"
         self.held.failures = 0 if pause.give_up else self.held.failures + 1

@@ -28,7 +28,8 @@ from lycosa.records import (
     SharedRobots,
     Url,
 )
-from lycosa.urls.canonical import Parts, domain_of, split
+from lycosa.urls.canonical import Parts, split
+from lycosa.urls.domains import domain_of
 from lycosa.urls.scope import Scope
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from lycosa.frontier.states import found_order, waits_until
 from lycosa.frontier.values import Deferral, Link
 from lycosa.records import Lease, QueuedUrl, SharedRobots
-from lycosa.urls.canonical import domain_id, domain_of, host_of
+from lycosa.urls.canonical import host_of
+from lycosa.urls.domains import domain_id, domain_of
 from lycosa.urls.fingerprint import signed_hash
 
 TURNS = 2  # of a domain: every second one may be an errand, the others are its own

@@ -29,7 +29,9 @@ from lycosa.frontier.summary import (
 )
 from lycosa.frontier.values import LeftOut, PagePlace, Place
 from lycosa.records import Origin, PageRow
-from lycosa.urls.canonical import canonical, domain_id, domain_of, fingerprint, split
+from lycosa.urls.canonical import canonical, split
+from lycosa.urls.domains import domain_id, domain_of
+from lycosa.urls.fingerprint import fingerprint
 
 Row = Any  # a tuple
 Values = Mapping[str, Any]

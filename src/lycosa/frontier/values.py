@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lycosa.records import Origin, PageRow, QueuedUrl, SharedRobots, Url
-from lycosa.urls.canonical import domain_of, host_of
+from lycosa.urls.canonical import host_of
+from lycosa.urls.domains import domain_of
 
 # A URL on its way in: (domain_id, fp, url, depth, domain name, flags). A tuple, because a page
 # has a hundred of them.

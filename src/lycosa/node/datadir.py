@@ -130,7 +130,7 @@ def _read_node(path: Path) -> tuple[str, str, int]:
 def _write_node(path: Path, crawl: str) -> str:
     name = uuid.uuid4().hex
     draft = path / f"{NODE}.new"
-    with ownfiles.create(draft) as file:
+    with ownfiles.create_own(draft) as file:
         file.write(f"{name} {crawl} {os.fstat(file.fileno()).st_ino}\n".encode())
         file.flush()
         os.fsync(file.fileno())
@@ -210,7 +210,7 @@ def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
     drafts = []
     for number, source in enumerate(sources, start=len(old) if more else 0):
         draft = path / f"seeds-{number:04d}.new"  # outside of the folder until it is whole
-        with ownfiles.create(draft) as target, open(source, "rb") as file:
+        with ownfiles.create_own(draft) as target, open(source, "rb") as file:
             shutil.copyfileobj(file, target)
             target.flush()
             os.fsync(target.fileno())

@@ -19,7 +19,8 @@ from lycosa.frontier.protocol import Frontier
 from lycosa.log import get_logger
 from lycosa.node import datadir
 from lycosa.node.presence import Presence
-from lycosa.settings.values import CrawlSettings, RunLimits, earlier_delays, stored_settings
+from lycosa.settings.stored import earlier_delays, stored_settings
+from lycosa.settings.values import CrawlSettings, RunLimits
 
 if TYPE_CHECKING:
     from lycosa.frontier.postgres.frontier import PostgresFrontier

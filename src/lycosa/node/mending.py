@@ -87,9 +87,9 @@ def _blank(root: Path, fd: int, name: str, kind: str, region: Region) -> None:
     size = region.end - region.begin
     if kind == "text":
         fits = text_check.FILLER_HEAD <= size < 1 << 32
-        head, tail = (text_check.filler(size), b"") if fits else (b"", b"")
+        head, tail = (text_check.filler_frame(size), b"") if fits else (b"", b"")
     else:
-        head, tail = warc_check.filler(size, next(record_ids()), wall_now()) or (b"", b"")
+        head, tail = warc_check.filler_record(size, next(record_ids()), wall_now()) or (b"", b"")
     if head:
         _overwrite(root, fd, name, region.begin, head)
         _overwrite(root, fd, name, region.end - len(tail), tail)

@@ -16,7 +16,8 @@ import orjson
 
 from lycosa.frontier.protocol import Frontier
 from lycosa.node.seed_loader import loading_key
-from lycosa.settings.values import NodeSettings, node_json, node_key
+from lycosa.settings.stored import node_json, node_key
+from lycosa.settings.values import NodeSettings
 
 
 @dataclass(frozen=True, slots=True)

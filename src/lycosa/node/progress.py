@@ -14,8 +14,9 @@ from lycosa.errors import StoreError, UserError
 from lycosa.frontier.backoff import Away
 from lycosa.frontier.protocol import Frontier, open_reader
 from lycosa.frontier.summary import ACTIVE_LIMIT
+from lycosa.limits import limiting
 from lycosa.log import get_logger
-from lycosa.metrics import Rates, Stats, limiting
+from lycosa.metrics import Rates, Stats
 from lycosa.node.display import Screen, Snapshot, line
 from lycosa.node.first_visits import FirstVisits
 from lycosa.settings.values import NodeSettings, RunLimits

@@ -109,7 +109,7 @@ def _mend_files(presence: Presence, dead: Collection[int]) -> tuple[dict[str, in
     root = presence.root
     committed = _committed_lengths(presence.frontier)
     delays = _learnt(root, committed, dead)
-    ledger.mend(root, dead)
+    ledger.mend_ledgers(root, dead)
     return delays, cut_back(root, committed, dead)
 
 

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from lycosa.errors import UserError
 from lycosa.records import Flag, Url
-from lycosa.urls.canonical import canonical, domain_of, registrable, split
+from lycosa.urls.canonical import canonical, split
+from lycosa.urls.domains import domain_of, registrable
 from lycosa.urls.ports import BLOCKED
 
 _MAX_LINE = 8000  # bytes; longer lines are no seeds

@@ -18,8 +18,9 @@ from lycosa.frontier.protocol import Frontier, Link
 from lycosa.log import get_logger
 from lycosa.node.datadir import SEEDS
 from lycosa.node.seed_file import BadSeed, Seed, open_seeds, read
-from lycosa.settings.values import node_key
-from lycosa.urls.canonical import domain_id, fingerprint
+from lycosa.settings.stored import node_key
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
 
 CHUNK = 50_000  # a second of the write lock; five times as many chunks take twice the time
 SERVER_CHUNK = 5_000  # others wait for no lock there, but for a long transaction's row versions

@@ -25,7 +25,8 @@ from lycosa.node import datadir, original, rescue
 from lycosa.node.join import as_stored, join, note_changes
 from lycosa.node.losses import name_losses
 from lycosa.node.presence import Presence
-from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, node_json, node_key
+from lycosa.settings.stored import node_json, node_key
+from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 
 if TYPE_CHECKING:
     from lycosa.frontier.postgres.frontier import PostgresFrontier

@@ -15,7 +15,8 @@ from itertools import islice
 from lycosa.outcomes import Drop
 from lycosa.page import charset
 from lycosa.records import Url
-from lycosa.urls.canonical import canonical, domain_of, host_of, rooted
+from lycosa.urls.canonical import canonical, host_of, rooted
+from lycosa.urls.domains import domain_of
 
 MAX_URLS = 50_000  # what the protocol allows in one file
 MAX_BYTES = 2 * 1024 * 1024  # of one file; what follows is not looked at (S3)

@@ -1,9 +1,10 @@
 """Whose turn it is at an address: one visit at a time, and a pause between two. Pure.
 
-Domains that share an address (shared hosting) take turns there. A domain that finds it busy gets a
-turn of its own, those after it queue up behind. When its turn comes and the visit before is not
-over, it looks again soon, if no others do so, or else queues up again. The table of addresses is
-the engine's own, or shared by all engines of a node.
+Domains that share an address (shared hosting) take turns there. A domain that finds the address
+busy gets a time of its own, and later ones get later times. If the visit before is not over when a
+domain's turn comes, the engine looks again soon, or, if it does so for MOST_NEXT domains already,
+gives the domain another time. The table of addresses is the engine's own, or shared by all engines
+of a node.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from typing import Protocol
 
 AT_LEAST = 0.01  # seconds until a busy address is looked at again
 NOWHERE, QUEUED, NEXT, LATE = range(4)  # places of a domain that asks for an address
-MOST_NEXT = 2  # domains of an engine that look again soon: more would only look in vain
-SHOWN = 3  # addresses named that most domains wait for
+MOST_NEXT = 2  # domains at one address for which an engine looks again soon: more look in vain
+SHOWN = 3  # addresses with the most waiting domains that are reported
 MANY = 10_000  # addresses kept before those that are free are forgotten
 
 
-class Table(Protocol):
-    """What is known of addresses: when the first turn that nobody has is, and until when a visit
-    or the pause after it lasts. Both in seconds of the engine's clock; of an address that nobody
-    went to, the moment from which it may be visited."""
+class AddressTable(Protocol):
+    """For each address the next turn that is free, and until when a visit or the pause after it
+    lasts. Both in seconds of the engine's clock; for an address without visits, both are the moment
+    from which it may be visited."""
 
     def take(self, address: str) -> tuple[float, float] | None:
-        """What is known; None if another engine looks at the table just now. `put` follows."""
+        """Both times; None if another engine holds the table just now. `put` must follow."""
 
     def put(self, address: str, next_turn: float, busy_until: float) -> None: ...
 
@@ -53,7 +54,7 @@ class OwnTable:
 class AddressTurns:
     """Turns at addresses, as one engine sees them. `pause` and `longest` (a visit) in seconds."""
 
-    def __init__(self, pause: float, longest: float, table: Table) -> None:
+    def __init__(self, pause: float, longest: float, table: AddressTable) -> None:
         self._pause = pause
         self._longest = longest
         self._table = table
@@ -63,7 +64,7 @@ class AddressTurns:
         self._next: Counter[str] = Counter()
 
     def ask(self, address: str, place: int, now: float) -> tuple[float, int]:
-        """0.0: the visit begins now. Else when to ask again, and the asker's place until then."""
+        """0.0 if the visit begins now, else when to ask again; and its place until then."""
         known = self._table.take(address)
         if known is None:
             self._waiting[address] += place == NOWHERE
@@ -98,13 +99,13 @@ class AddressTurns:
         return True
 
     def late(self, address: str) -> int:
-        """The place of one whose turn came too early for something else: from now on it looks again
-        soon, beside those that do so."""
+        """The place of a domain that could not use its turn for another reason: the engine looks
+        again soon for it, beside the MOST_NEXT."""
         self._waiting[address] += 1
         return LATE
 
     def over(self, address: str, end: float) -> bool:
-        """A visit there ended; False if another engine looks at the table: tell it again."""
+        """A visit there ended; False if another engine holds the table: call it again."""
         begun = self._begun.get(address)
         if begun is None:
             return True
@@ -115,7 +116,7 @@ class AddressTurns:
         self._usual += (min(end - begun, self._pause + 1.0) - self._usual) / 10
         next_turn, busy_until = known
         free = end + self._pause
-        if busy_until > begun + self._longest:  # it was over for the others before: another began
+        if busy_until > begun + self._longest:  # it took too long, and another visit began
             free = max(free, busy_until)
         self._table.put(address, next_turn, free)
         return True
@@ -125,12 +126,12 @@ class AddressTurns:
         return dict(self._waiting.most_common(SHOWN))
 
     def forget_waiting(self) -> None:
-        """Nobody waits any more: the engine gives everything back."""
+        """No domain waits any more: the engine gives all of them back."""
         self._waiting.clear()
         self._next.clear()
 
     def leave(self, address: str, place: int) -> None:
-        """One who waited there does so no longer."""
+        """A domain that waited there does so no longer."""
         for counter, left in ((self._waiting, place != NOWHERE), (self._next, place == NEXT)):
             counter[address] -= left
             if counter[address] <= 0:

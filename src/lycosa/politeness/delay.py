@@ -15,7 +15,7 @@ from lycosa.outcomes import Outcome
 
 WAITS = (1, 4, 16)  # multiples of the delay, for the first, second and third failure in a row
 DAY = 86_400.0  # seconds
-DELAY_TOO_LONG = Outcome.CRAWL_DELAY_TOO_LONG  # of what is queued where a visit a day is too much
+DELAY_TOO_LONG = Outcome.CRAWL_DELAY_TOO_LONG  # of all that is queued of such a domain
 MAX_RETRY_AFTER = 100  # characters of the header: no date has more
 BUSY = frozenset({429, 503})  # the site says "not now"
 
@@ -51,8 +51,8 @@ def retry_after(header: str, now_ms: int) -> float | None:
     return max(0.0, moment - now_ms / 1000)
 
 
-def busy(header: str, now_ms: int, failures: int, delay: float) -> Pause:
-    """After a 429 or 503, the `failures`-th in a row (from 0) of the domain."""
+def busy_pause(header: str, now_ms: int, failures: int, delay: float) -> Pause:
+    """What to do after a 429 or 503, the `failures`-th in a row (from 0) of the domain."""
     asked = retry_after(header, now_ms) if header else None
     if asked is not None and asked > DAY:
         return Pause(delay, give_up=Outcome.RETRY_AFTER_TOO_LONG, whole_domain=True)

@@ -11,7 +11,7 @@ from lycosa.politeness.delay import WAITS
 from lycosa.records import Failure
 
 RETRIED = frozenset({Failure.FIRST_BYTE, Failure.TIMEOUT, Failure.RESET})
-NEVER = frozenset({Failure.PRIVATE, Failure.OUTSIDE})  # not our wish to connect: no second try
+NEVER = frozenset({Failure.PRIVATE, Failure.OUTSIDE})  # we don't want to connect: no second try
 NXDOMAIN_TRIES = 1  # retries of a name that does not exist
 DEAD_FOR = 86_400.0  # seconds in which the URLs of an origin that was given up fail at once
 POISON = 2  # engines that died while parsing one page
@@ -41,7 +41,7 @@ def origin_wait(failures: int, failure: str, delay: float) -> float | None:
 def url_wait(attempts: int, failure: str, delay: float) -> float | None:
     """Seconds to wait after a URL's `attempts`-th failure (from 0); None: it failed for good."""
     if failure in Failure.OURS:
-        return delay  # it costs the URL nothing
+        return delay  # no attempt of the URL is used up
     if failure not in RETRIED or attempts >= len(WAITS):
         return None
     return delay * WAITS[attempts]

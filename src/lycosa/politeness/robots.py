@@ -4,9 +4,10 @@ Owns parsing, matching, Crawl-delay and Sitemap lines, and the compact form in w
 apply to us are stored. Pure. Must not know when robots.txt is fetched, what a 404 or a 503 means
 for it, or how a delay is kept.
 
-Nothing a site can write makes a match expensive: literal beginnings are found by bisection,
-wildcard rules share a tree of their literal pieces, where each piece is searched once, and both
-the tree and the work of one match are limited. Beyond the limits more is forbidden, never less.
+Nothing that a site can write makes a match expensive: a match finds literal beginnings by
+bisection; wildcard rules share a tree of their literal pieces, and a match searches each piece
+once; the size of the tree and the work of one match are limited. Beyond the limits we take more
+for forbidden, never less.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from lycosa.urls.canonical import canonical
 
 AGENT_TOKEN = "lycosa"
 MAX_BYTES = 500 * 1024  # RFC 9309, 2.5: at least this much must be read
-# Rules for us in one file; who has more forbids us everything. The largest real files have some
-# thousand, and 500 KiB of rules of an ordinary length are 17,000. Each holds the loop for 2 us
+# Rules for us in one file; a file with more forbids us everything. The largest real files have some
+# thousand, and 500 KiB of rules of ordinary length are 17,000. Each holds the loop for 2 us
 # when it is read and first asked: once a day, and a file so large is rarer than S3 asks for.
 MAX_RULES = 20_000
 MAX_SITEMAPS = 100
@@ -58,7 +59,7 @@ _number = re.compile(
 ).match
 
 
-def parse(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
+def parse_robots(body: bytes, agent: str = AGENT_TOKEN) -> Rules:
     """The rules of a robots.txt for one user agent; never raises."""
     ours: list[tuple[bool, bytes]] = []  # rules for our own name
     everyone: list[tuple[bool, bytes]] = []  # rules for '*'
@@ -107,7 +108,7 @@ def _lines(body: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _readable(body: bytes) -> bytes:
-    """The part of the file that counts, with one kind of line end."""
+    """The first MAX_BYTES of the file, with one kind of line end."""
     cut = len(body) > MAX_BYTES
     body = body[: MAX_BYTES + 1]
     # Without its NULs and mark, UTF-16 of ASCII reads like ASCII.
@@ -144,7 +145,7 @@ class _Delay:
         self._seconds = None
 
     def note(self, delays: dict[bool, float], mine: bool, common: bool) -> None:
-        """Keep it among the `delays` of the groups that could be ours, if it is the longest."""
+        """Enter it into `delays`, by whether the group has our name, if it is the longest."""
         if not (mine or common):
             return
         for value in self.values[: self._left]:

@@ -10,14 +10,13 @@ from lycosa.politeness import robots
 from lycosa.records import NO_URL, Response, Truncated, Url
 from lycosa.urls.canonical import MAX_RAW, canonical
 
-ROBOTS_BYTES = 500 << 10
 _UNREADABLE = frozenset({"truncated", "broken", "too-many-members", "too-many-encodings", TOO_SLOW})
 
 
 def location_text(location: str) -> str:
     """A Location header in characters: servers send UTF-8, headers were read as latin-1."""
     if len(location) > MAX_RAW:
-        return location  # it may have been cut: `canonical` refuses it
+        return location  # it may be cut: `canonical` refuses it
     return location.encode("latin-1").decode("utf-8", "replace")
 
 
@@ -38,9 +37,9 @@ def rules_of(response: Response) -> robots.Rules | None:
     if response.truncated in (Truncated.TIME, Truncated.DISCONNECT):
         return None  # the rest may forbid what the beginning does not
     encoding = response.joined(b"content-encoding")
-    body, cut, problem = decode(response.body, encoding, ROBOTS_BYTES)
-    # Where the limit of RFC 9309 is reached, the beginning counts. What we cut before, because it
-    # was too large as it came or too dear to unpack, is not known well enough.
-    short = not cut and len(body) < ROBOTS_BYTES
+    body, cut, problem = decode(response.body, encoding, robots.MAX_BYTES)
+    # From the limit of RFC 9309 on, the beginning counts. A shorter body that we cut, because it
+    # was too large on the wire or too costly to unpack, may hide rules: it counts as unreachable.
+    short = not cut and len(body) < robots.MAX_BYTES
     unfinished = problem in _UNREADABLE or response.truncated == Truncated.LENGTH
-    return None if short and unfinished else robots.parse(body)
+    return None if short and unfinished else robots.parse_robots(body)

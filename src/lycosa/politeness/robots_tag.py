@@ -1,9 +1,8 @@
 """What X-Robots-Tag headers ask of us. Pure; the cost is linear in the header's length.
 
-Owns which words of a field value are for us: a user agent in front goes for all that follows in
-the same field, until another agent is named. A field without an agent goes for everybody. The
-colon of `unavailable_after: DATE` or `max-snippet:-1` names no agent. What is asked for is obeyed
-elsewhere.
+Owns which words of a field value are for us: a user agent in front holds for all words after it in
+the same field, until another agent is named. A field without an agent is for everybody. The colon
+of `unavailable_after: DATE` or `max-snippet:-1` names no agent. `engine/harvest` obeys.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from lycosa.politeness.robots import AGENT_TOKEN
 
 # Names of us and of everybody.
 _OURS = frozenset({AGENT_TOKEN, "*", "robots"})
-# A name has no blank in it, and something else than digits: '15' of '15:00:00' is none.
+# A name has no blank and not only digits: '15' of '15:00:00' is none.
 _agent = re.compile(r"(?=[^\s]*[a-z*])[^\s]+\Z").match
 # Rules that have a value behind a colon.
 _valued = re.compile(r"max-|unavailable[_-]after\Z").match
@@ -29,7 +28,7 @@ def wishes(fields: Iterable[str]) -> tuple[bool, bool]:
 
 
 def _for_us(field: str) -> Iterator[str]:
-    """The words of one field that are said to us."""
+    """The words of one field that are for us."""
     concerned = True
     for part in field.replace(";", ",").split(","):
         names, rule = _split(part)

@@ -2,8 +2,8 @@
 
 The flags of the command line, the LYCOSA_* variables, the keys of a TOML file and
 docs/reference.md all come from `OPTIONS`: to add a setting, add a row here and the field in
-`settings` that it fills. Knows how one value is read from text; knows nothing of where it came
-from, nor what it is for.
+`values` that it fills. Knows how one value is read from text; knows neither where it came from nor
+what it is for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FALSE = {"0", "false", "no", "off"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """How a value is read: `parse` raises ValueError on anything that is not `expects`."""
 
     expects: str
@@ -30,7 +30,7 @@ class Kind:
 
 
 class TooMuch(ValueError):
-    """A value beyond what its option can mean: a slip of the keyboard rather than a wish."""
+    """A value larger than its option allows: probably a slip of the keyboard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Option:
     """One setting, or one flag of one command."""
 
     name: str  # flag without the dashes and TOML key; in upper case with LYCOSA_ the variable
-    kind: Kind
+    kind: ValueKind
     default: object
     help: str
     metavar: str = ""
@@ -188,42 +188,46 @@ def parse_server(value: object) -> str:
     return text
 
 
-def whole(low: int, high: int) -> Kind:
+def number(low: int, high: int) -> ValueKind:
     expects = f"a whole number of at least {low}"
-    return Kind(expects, lambda v: int(_at_most(parse_whole(v, low), high)), f"{high:,}")
+    return ValueKind(expects, lambda v: int(_at_most(parse_whole(v, low), high)), f"{high:,}")
 
 
-def choice(*names: str) -> Kind:
+def choice(*names: str) -> ValueKind:
     def parse(value: object) -> str:
         if value not in names:
             raise ValueError
         return str(value)
 
-    return Kind("one of " + ", ".join(names), parse)
+    return ValueKind("one of " + ", ".join(names), parse)
 
 
-def seconds(most: str, low: float = 0, above: bool = False) -> Kind:
+def seconds(most: str, low: float = 0, above: bool = False) -> ValueKind:
     bound = f"more than {low:g}" if above else f"at least {low:g}"
     expects = f"a time of {bound} seconds, such as 90, 30m, 12h or 2d"
     high = parse_seconds(most)
-    return Kind(expects, lambda v: _at_most(_at_least(parse_seconds(v), low, above), high), most)
+    return ValueKind(
+        expects, lambda v: _at_most(_at_least(parse_seconds(v), low, above), high), most
+    )
 
 
-def size(most: str) -> Kind:
+def size_value(most: str) -> ValueKind:
     high = parse_size(most)
-    return Kind("a size such as 512k, 5M or 1G", lambda v: int(_at_most(parse_size(v), high)), most)
+    return ValueKind(
+        "a size such as 512k, 5M or 1G", lambda v: int(_at_most(parse_size(v), high)), most
+    )
 
 
-SWITCH = Kind("true or false", parse_switch)
-TEXT = Kind("a text", _text)
-PATH = Kind("a path", parse_path)
-EMAIL = Kind("an email address such as you@example.org", parse_email)
-CONTACT = Kind("a URL that begins with http:// or https://", parse_contact_url)
-STORE = Kind("'sqlite' or a URL that begins with postgresql://", parse_store)
-SERVER = Kind("a URL that begins with postgresql://", parse_server)
-NETWORK = Kind("a network such as 10.1.0.0/16", parse_network)
-NAMESERVER = Kind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
-PORTS = Kind("pairs of ports such as 80=18080,443=18443", parse_port_map)
+SWITCH = ValueKind("true or false", parse_switch)
+TEXT = ValueKind("a text", _text)
+PATH = ValueKind("a path", parse_path)
+EMAIL = ValueKind("an email address such as you@example.org", parse_email)
+CONTACT = ValueKind("a URL that begins with http:// or https://", parse_contact_url)
+STORE = ValueKind("'sqlite' or a URL that begins with postgresql://", parse_store)
+SERVER = ValueKind("a URL that begins with postgresql://", parse_server)
+NETWORK = ValueKind("a network such as 10.1.0.0/16", parse_network)
+NAMESERVER = ValueKind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
+PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
 READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
 EVERY = ("crawl", "check", *READERS)
@@ -252,21 +256,21 @@ OPTIONS: tuple[Option, ...] = (
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
            " pattern a line", "FILE", shared=True),
     Option("seeded-urls-only", SWITCH, False, "stay in the domains of the seeds", shared=True),
-    Option("max-workers", whole(1, 100_000), 1000, "fetches in flight at once on this node", "N",
+    Option("max-workers", number(1, 100_000), 1000, "fetches in flight at once on this node", "N",
            commands=("crawl", "check")),
-    Option("engines", whole(1, 256), None, "processes", "N", commands=("crawl", "check"),
+    Option("engines", number(1, 256), None, "processes", "N", commands=("crawl", "check"),
            shown_default="one per core"),
-    Option("max-pages", whole(1, 10**12), None,
+    Option("max-pages", number(1, 10**12), None,
            "stop after this many pages of the whole crawl", "N",
            shown_default="no limit"),
     Option("max-duration", seconds("3650d", above=True), None, "stop after this long", "TIME",
            unit="seconds", shown_default="no limit"),
-    Option("max-depth", whole(0, 65_536), None, "follow at most this many links from a seed", "N",
+    Option("max-depth", number(0, 65_536), None, "follow at most this many links from a seed", "N",
            shared=True, shown_default="no limit"),
-    Option("max-pages-per-domain", whole(1, 10**9), None,
+    Option("max-pages-per-domain", number(1, 10**9), None,
            "fetch at most this many pages of a domain",
            "N", shared=True, shown_default="no limit"),
-    Option("max-queued-per-domain", whole(1, 10**9), 10_000,
+    Option("max-queued-per-domain", number(1, 10**9), 10_000,
            "keep at most this many URLs of a domain"
            " waiting; more are counted and dropped", "N", shared=True),
     Option("delay", seconds("30d"), 70.0,
@@ -301,7 +305,7 @@ OPTIONS: tuple[Option, ...] = (
            unit="seconds", shared=True),
     Option("lease-time", seconds("1d", above=True), 180.0, "how long an engine may be silent before"
            " others take over its domains", "TIME", unit="seconds", shared=True),
-    Option("max-body", size("1G"), 5 * KIB**2, "read at most this much of a response", "SIZE",
+    Option("max-body", size_value("1G"), 5 * KIB**2, "read at most this much of a response", "SIZE",
            unit="bytes", shared=True),
     Option("log-level", choice("debug", "info", "warning", "error"), "info", "what to report",
            "LEVEL", commands=LOGGERS),
@@ -314,7 +318,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("json", SWITCH, False, "print JSON", commands=("check", *READERS), flag_only=True),
     Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("pages", "retry"),
            flag_only=True),
-    Option("status", whole(0, 999), 0,
+    Option("status", number(0, 999), 0,
            "only pages with this HTTP status", "CODE", commands=("pages",),
            flag_only=True, shown_default="any"),
     Option("outcome", TEXT, "", "only pages with this outcome, such as ok, redirect or timeout",
@@ -323,7 +327,7 @@ OPTIONS: tuple[Option, ...] = (
            commands=("pages",), unit="seconds", flag_only=True, shown_default="all"),
     Option("prefix", TEXT, "", "only URLs that begin so", "URL", commands=("pages",),
            flag_only=True),
-    Option("limit", whole(1, 10**9), 100, "at most this many", "N", commands=("pages",),
+    Option("limit", number(1, 10**9), 100, "at most this many", "N", commands=("pages",),
            flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),
     Option("list", SWITCH, False, "list the exclusions", commands=("exclude",), flag_only=True),
@@ -335,10 +339,10 @@ OPTIONS: tuple[Option, ...] = (
            commands=("crawl", "exclude", "retry"), flag_only=True),
     Option("data-dir", PATH, Path("lycosa-demo"), "where the demo is kept; an older demo there is"
            " replaced", "DIR", commands=("demo",), flag_only=True),
-    Option("domains", whole(1, 100_000), 200,
+    Option("domains", number(1, 100_000), 200,
            "domains of the simulated web", "N", commands=("demo",),
            flag_only=True),
-    Option("pages", whole(1, 100_000), 10, "pages of each domain", "N", commands=("demo",),
+    Option("pages", number(1, 100_000), 10, "pages of each domain", "N", commands=("demo",),
            flag_only=True),
     Option("delay", seconds("1h"), 0.5, "wait this long between visits to a domain", "TIME",
            unit="seconds", commands=("demo",), flag_only=True),

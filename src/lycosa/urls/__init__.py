@@ -1,1 +1,1 @@
-"""What a URL is and whether we want it: canonical form, domain, fingerprint, ports, scope. Pure."""
+"""What a URL is and whether we want it: canonical form, domain, links, fingerprint, scope. Pure."""

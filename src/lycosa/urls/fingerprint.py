@@ -1,9 +1,9 @@
-"""What counts as the same: the key by which URLs are told apart, and the hash of a text.
+"""Which URLs and which texts are the same: fingerprints.
 
-Folds only what can't change the page: tracking parameters and session ids. The order of the other
-parameters stays, because some sites do read it. Knows nothing of hosts or domains; the URL that
-is fetched stays as it was linked. Changing what is folded changes fingerprints: a running crawl
-would fetch some pages again.
+Two URLs with one dedup key are one page. The key leaves out only what can't change the page:
+tracking parameters and session ids. The order of the other parameters stays, because some sites
+read it. The engine still fetches the URL as it was linked. Another rule here means other
+fingerprints: a running crawl would fetch some pages again. Knows nothing of hosts or domains.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _FAMILIES = r"(?:utm_|mtm_|pk_|hsa_)\w*"
 _SESSIONS = (
     r"phpsessid|jsessionid|sessionid|session_id|sessid|cftoken|zenid|oscsid|xtcsid|aspsessionid\w*"
 )
-# 'sid' is a session in forum software but a story or a section elsewhere: only long hex is folded.
+# 'sid' is a session in forum software, a story or a section elsewhere: only long hex is left out.
 _PARAMETER = re.compile(
     rf"(?:{_TRACKING}|{_FAMILIES}|{_SESSIONS})(?:=|$)|sid=[0-9a-f]{{16,}}$",
     re.IGNORECASE | re.ASCII,
 )
 _LONG = 200  # characters of a URL whose parameters are counted
-_MOST = 64  # parameters: more are not folded, and do not hold the loop
+_MOST = 64  # parameters: a URL with more keeps them all, so that it can't hold the loop
 
 
 def _by_letter(names: str) -> str:
-    """The same alternatives, sorted by their first letter: nearly all are out at the first look."""
+    """The same alternatives grouped by first letter: the search skips nearly all groups at once."""
     groups: dict[str, list[str]] = {}
     for name in names.split("|"):
         groups.setdefault(name[0], []).append(name[1:])
     return "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in groups.items())
 
 
-# Most queries hold nothing to fold: one search over the lower-case URL says so.
+# Most queries have nothing to leave out: one search over the lower-case URL shows it.
 _suspicious = re.compile(
     rf"[?&;](?:{_by_letter(f'{_TRACKING}|utm_|mtm_|pk_|hsa_|{_SESSIONS}|sid=')})", re.ASCII
 ).search
@@ -60,12 +60,17 @@ def dedup_key(url: str) -> str:
     path, mark, query = url.partition("?")
     path = _PATH_SESSION.sub("", path)
     kept = [parameter for parameter in query.split("&") if not _PARAMETER.match(parameter)]
-    # A query of nothing but tracking goes with its question mark; a bare '?' was there on purpose.
+    # A query of nothing but tracking loses its question mark too; a bare '?' stays.
     return f"{path}{mark}{'&'.join(kept)}" if kept else path
 
 
 def _crowded(url: str) -> bool:
     return url.count("&") + url.count(";") > _MOST
+
+
+def fingerprint(url: str) -> int:
+    """Signed 64-bit hash of a canonical URL's dedup key."""
+    return signed_hash(dedup_key(url))
 
 
 def content_hash(text: str) -> int:

@@ -1,8 +1,8 @@
-"""Ports that no web page is asked for at. Owns their list. Pure.
+"""Ports at which we never ask for a web page. Owns their list. Pure.
 
-A link is text that a stranger wrote: at these ports listen services that act on lines they are
-sent, whatever the lines were meant for. Browsers refuse them too (the Fetch standard's bad ports);
-added are stores that listen without a password on many inner networks.
+A stranger writes a link: with one to such a port he could make us send lines to a service that acts
+on them. Browsers refuse these ports too (the Fetch standard's bad ports); we add stores that listen
+without a password on many inner networks.
 """
 
 from __future__ import annotations

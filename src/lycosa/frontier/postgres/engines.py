@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.urls.canonical import domain_id as id_of
+from lycosa.urls.domains import domain_id as id_of
 
 
 class Engines:

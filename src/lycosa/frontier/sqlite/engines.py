@@ -8,7 +8,7 @@ from lycosa.errors import Bug
 from lycosa.frontier import queries
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.store import SqliteStore
-from lycosa.urls.canonical import domain_id as id_of
+from lycosa.urls.domains import domain_id as id_of
 
 SQL = queries.load("sqlite")
 
