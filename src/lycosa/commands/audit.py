@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.look import opened, print_json, same_crawl, utc
+from lycosa.commands.printing import print_json, utc
+from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.settings.values import (

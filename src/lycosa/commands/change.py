@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lycosa.clock import wall_now
-from lycosa.commands.look import crawl_running
+from lycosa.commands.which_crawl import crawl_running
 from lycosa.errors import StoreError, UserError
 from lycosa.settings.values import Values, stored_settings
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lycosa.clock import engine_now, wall_now
 from lycosa.commands.crawl import check_seeds
-from lycosa.commands.look import print_json, utc
+from lycosa.commands.printing import print_json, utc
 from lycosa.frontier.protocol import ServerFacts, check_server, is_server
 from lycosa.settings.values import Values, cores
 from lycosa.units import rate, size

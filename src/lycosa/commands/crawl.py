@@ -79,7 +79,7 @@ def _may_exclude(values: Values, lines: Sequence[str]) -> bool:
     """An --exclude-file for a crawl that has queued much: the same rules as for `exclude`."""
     from lycosa.commands.exclude import allowed
     from lycosa.commands.hits import Counter
-    from lycosa.commands.look import opened
+    from lycosa.commands.which_crawl import opened
 
     with opened(values) as reader:
         known = set(reader.exclusions()[1])

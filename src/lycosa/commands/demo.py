@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lycosa import ownfiles
 from lycosa.called import called, pip_install
-from lycosa.commands.look import opened
+from lycosa.commands.which_crawl import opened
 from lycosa.errors import UserError
 from lycosa.outcomes import Outcome
 from lycosa.settings.options import parse_nameserver, parse_port_map

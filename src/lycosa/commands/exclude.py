@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
 from lycosa.commands.hits import Counter
-from lycosa.commands.look import opened, print_json
+from lycosa.commands.printing import print_json
+from lycosa.commands.which_crawl import opened
 from lycosa.errors import UserError
 from lycosa.settings.values import Values, closest
 from lycosa.terminal import one_line

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from lycosa.called import called
 from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
-from lycosa.commands.look import opened, print_json, same_crawl
 from lycosa.commands.names import check_outcome, known_domain
+from lycosa.commands.printing import print_json
+from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.outcomes import Outcome
 from lycosa.settings.values import Values

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.change import open_writer
-from lycosa.commands.look import opened, same_crawl
+from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.frontier.keys import MOVED_KEY
 from lycosa.settings.values import Values

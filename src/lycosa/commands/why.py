@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.look import opened, page_json, print_json, utc
+from lycosa.commands.printing import page_json, print_json, utc
+from lycosa.commands.which_crawl import opened
 from lycosa.outcomes import explained
 from lycosa.records import Flag, Origin, PageRow
 from lycosa.settings.values import CrawlSettings, Values, stored_settings
