@@ -15,7 +15,7 @@ from lycosa.terminal import raw, redact
 
 
 def migrate(values: Values, _: list[str]) -> int:
-    """Move it; what was fetched stays in the data directory, which becomes a node's."""
+    """Move the frontier; what was fetched stays in the directory, which becomes that of a node."""
     from lycosa.frontier.protocol import check_server, is_server
     from lycosa.node import datadir
 
@@ -53,7 +53,7 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     frontier = SqliteFrontier(path, crawl_settings.store_rules(), wall_now)
     now = max(wall_now(), frontier.newest_ms() + 1)
     frontier.now_ms = lambda: now
-    # A crawl that was killed: its domains wait one delay, as on any start.
+    # The crawl may have been killed: then its domains wait one delay, as after any start.
     rescue.rescue(frontier, root, frontier.everyone(), starting=True)
     crawl = datadir.crawl_of(root) or stored.get(CRAWL_KEY) or uuid.uuid4().hex
     node = datadir.join(root, crawl)

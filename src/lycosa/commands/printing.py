@@ -37,15 +37,15 @@ def page_line(row: PageRow) -> str:
 
 
 def page_json(row: PageRow) -> dict[str, Any]:
-    """A page row without what only lycosa needs."""
+    """A page row without the fields that mean nothing outside of lycosa."""
     values = {key: value for key, value in asdict(row).items() if key not in _INTERNAL}
-    # In hexadecimal, as in the text: many readers of JSON round numbers beyond 2^53.
+    # Hexadecimal, as in the text: many readers of JSON round numbers beyond 2^53.
     content = f"{row.content_hash & 2**64 - 1:016x}" if row.content_hash else ""
     return {**values, "content_hash": content, "fetched_at": utc(row.fetched_ms)}
 
 
 class Places:
-    """Where the output of pages lies, where that is not one directory for all."""
+    """On which node the text of a page is, for a crawl that has several."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -56,7 +56,7 @@ class Places:
 
         owner = segment_owner(row.text_segment or row.warc_segment)
         if owner and owner not in self._known:
-            # The reader may be in the middle of a list of pages.
+            # The caller may be in the middle of this reader's list of pages, which goes on.
             self._known[owner] = self._reader.place(owner)
         return self._known.get(owner)
 

@@ -14,7 +14,7 @@ from lycosa.node.progress import kinds
 from lycosa.settings.values import Values
 from lycosa.units import duration, size
 
-CHECK_SECONDS = 0.5  # that looking for damage may take: a small file is seen whole
+CHECK_SECONDS = 0.5  # for a search for damage: a small database is read whole
 
 
 def status(values: Values, _: list[str]) -> int:
@@ -26,7 +26,7 @@ def status(values: Values, _: list[str]) -> int:
     found["running"] = crawl_running(values, found)
     if not found["running"]:
         for engine in found["engines"]:
-            engine["alive"] = False  # whatever its lease says: the directory is free
+            engine["alive"] = False  # the directory is free, so its lease means nothing
     found["limit"] = limit_of(found, stored) if found["running"] else ""
     found["waits"] = long_waits(found["waits"], stored)
     found["loop"] = loop_of(found["engines"])
@@ -39,7 +39,7 @@ def status(values: Values, _: list[str]) -> int:
 
 
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
-    """What limits the speed now, by the engines' last words."""
+    """What limits the speed now, by what the engines reported last."""
     from lycosa.metrics import Stats, limiting
     from lycosa.settings.values import node_key, stored_node, stored_settings
 
@@ -110,7 +110,9 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
     if found.get("lost"):
         hint = called("verify", *where)
-        lines.append(f"LOST     {found['lost']:,} pages lost what was kept: see '{hint}'")
+        lines.append(
+            f"LOST     {found['lost']:,} pages lost their text or WARC records: see '{hint}'"
+        )
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     if found.get("loop", {}).get("cpu", {}).get("turns"):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(values: Values) -> Iterator[Reader]:
-    """The crawl that --data-dir and --store name."""
+    """A reader of the crawl that --data-dir and --store name."""
     from lycosa.frontier.protocol import open_reader
 
     reader = open_reader(values["data-dir"], values["store"])
@@ -37,8 +37,8 @@ def same_crawl(values: Values) -> tuple[object, ...]:
 
 
 def crawl_running(values: Values, found: dict[str, Any]) -> bool:
-    """Whether somebody works on a crawl: told by the lock of its directory, on a server by the
-    leases."""
+    """Whether engines work on the crawl: known from the lock of its directory, or on a server from
+    the leases."""
     from lycosa.frontier.protocol import is_server
 
     if is_server(values["store"]):
