@@ -2,7 +2,7 @@
 
 from lycosa.commands.printing import page_json, page_line
 from lycosa.commands.show import record_lines
-from lycosa.records import PageRow
+from lycosa.records import PageRow, Url
 
 NOW = 1_800_000_000_000
 
@@ -11,7 +11,7 @@ def test_a_page_as_a_line_a_record_and_json() -> None:
     row = PageRow(
         domain_id=5,
         fp=6,
-        url="https://example.org/a",
+        url=Url("https://example.org/a"),
         order=-1,
         depth=1,
         fetched_ms=NOW,
