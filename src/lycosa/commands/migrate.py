@@ -53,7 +53,7 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     frontier = SqliteFrontier(path, crawl_settings.store_rules(), wall_now)
     now = max(wall_now(), frontier.newest_ms() + 1)
     frontier.now_ms = lambda: now
-    # The crawl may have been killed: then its domains wait one delay, as after any start.
+    # A crawl that was killed: its domains wait one delay, as on any start.
     rescue.rescue(frontier, root, frontier.everyone(), starting=True)
     crawl = datadir.crawl_of(root) or stored.get(CRAWL_KEY) or uuid.uuid4().hex
     node = datadir.join(root, crawl)
