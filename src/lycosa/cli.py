@@ -71,16 +71,16 @@ COMMANDS = (
         "*",
         "files with seeds, to tell the politeness ceiling",
     ),
-    Command("status", "look:status", "how a crawl stands", ("lycosa status --json",)),
+    Command("status", "status:status", "how a crawl stands", ("lycosa status --json",)),
     Command(
         "pages",
-        "look:pages",
+        "pages:pages",
         "list pages, the newest first",
         ("lycosa pages --domain example.org --limit 20", "lycosa pages --outcome timeout --json"),
     ),
     Command(
         "show",
-        "look:show",
+        "show:show",
         "print what is kept of a page: its record and its text",
         ("lycosa show https://example.org/",),
         "URL",
@@ -119,7 +119,7 @@ COMMANDS = (
             "lycosa retry --outcome timeout --domain example.org --yes",
         ),
     ),
-    Command("stop", "look:stop", "ask a running crawl to stop; --resume goes on with it"),
+    Command("stop", "stop:stop", "ask a running crawl to stop; --resume goes on with it"),
     Command(
         "migrate",
         "migrate:migrate",

@@ -118,7 +118,7 @@ def test_an_origin_that_waits_for_another_domain() -> None:
     waits = Origin("https://www.example.org", aim=aim, hops=1, asked_ms=NOW, retry_ms=NOW + 70_000)
     text = told(queue={**QUEUE, "waits_until_ms": NOW + 70_000}, origin=waits)
     assert f"robots.txt   redirects to {aim}" in text and "in its own turn" in text
-    assert "for the robots.txt" in text and "failure" not in text and "failed" not in text
+    assert "for robots.txt" in text and "failure" not in text and "failed" not in text
 
 
 def test_a_failing_origin() -> None:

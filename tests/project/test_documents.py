@@ -285,3 +285,12 @@ def test_what_tests_import_comes_with_the_environment() -> None:
         for word in {word.partition(".")[0] for word in words} & set(provided):
             names = {name.lower().replace("_", "-") for name in provided[word]}
             assert names & (named | {"lycosa"}), f"{path.name} imports {word}"
+
+
+def test_every_invariant_that_the_source_names_is_explained() -> None:
+    explained = set(re.findall(r"^\| ([PFS]\d) \| ", PAGES["architecture.md"], re.M))
+    named = {each for text in SOURCES.values() for each in re.findall(r"\b[PFS][1-9]\b", text)}
+    assert named and named <= explained
+    rows = re.findall(r"^\| [PFS]\d \|.*$", PAGES["architecture.md"], re.M)
+    for place in re.findall(r"`((?:tests|bench)/[\w/.]+)`", "\n".join(rows)):
+        assert (ROOT / place).exists(), place

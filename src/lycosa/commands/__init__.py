@@ -1,5 +1,6 @@
-"""What the command line can do: one small function per command, found by `cli.COMMANDS`.
+"""One module per command, each with a function that `cli.COMMANDS` names.
 
-Each takes the checked options and the words of its command and returns the exit code. They are
-imported only when called, so that `lycosa --help` stays quick.
+The function takes the checked options and the words of its command, and returns the exit code.
+`cli` imports a module only when its command is called, so that `lycosa --help` stays quick. What
+commands share: `which_crawl`, `printing`, `names`, `change`, and `hits` for exclusions.
 """

@@ -1,7 +1,7 @@
 """`lycosa audit`: proves from the visit ledgers alone that no domain was visited too soon.
 
-Each node of a cluster has a ledger of its own: given the directories of several, it judges their
-visits together; it says whose it has not seen.
+Each node of a cluster has a ledger of its own. Given the directories of several nodes, the command
+judges their visits together, and names the nodes whose ledgers it has not seen.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.look import opened, print_json, same_crawl, utc
+from lycosa.commands.printing import print_json, utc
+from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.settings.collect import Values
@@ -74,7 +75,7 @@ def audit(values: Values, words: list[str]) -> int:
 def _addresses(
     roots: list[Path], settings: CrawlSettings, stored: Mapping[str, Any]
 ) -> AddressReport:
-    """Since the delays were last changed."""
+    """What visits to one address were apart, since the delays were last changed."""
     from lycosa.archive import ledger
     from lycosa.archive.address_audit import audit_addresses
     from lycosa.fetch.addresses import CDN_RANGES, SharedAddresses
@@ -89,7 +90,7 @@ def _addresses(
 
 
 def address_lines(report: AddressReport, pause: float) -> list[str]:
-    """What is known of --ip-delay; pure."""
+    """Whether --ip-delay was kept, for people; pure."""
     gap = report.smallest_gap_ms
     if gap is None or not pause:
         return []
@@ -112,7 +113,7 @@ def unseen_places(engines: list[dict[str, Any]], seen: Collection[int]) -> list[
 
 
 def unseen_lines(unseen: list[str]) -> list[str]:
-    """What the report can't tell; pure."""
+    """Which ledgers are missing from the report, for people; pure."""
     if not unseen:
         return []
     return [

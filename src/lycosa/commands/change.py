@@ -1,7 +1,7 @@
-"""What commands that change a crawl have in common: they tell, they ask, they write.
+"""What commands that change a crawl share: they say what would happen, ask, and write.
 
-A crawl may be running: its engines hear of new rules within a second, and go by the old ones
-until then.
+The crawl may be running: its engines hear of new rules with their next commit, about a second
+later, and go by the old ones until then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lycosa.clock import wall_now
-from lycosa.commands.look import crawl_running
+from lycosa.commands.which_crawl import crawl_running
 from lycosa.errors import StoreError, UserError
 from lycosa.settings.collect import Values
 from lycosa.settings.stored import stored_settings
@@ -19,17 +19,17 @@ from lycosa.settings.stored import stored_settings
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Frontier, Reader
 
-HEARD = 3.0  # seconds after which every engine has heard of a change: three commits
+HEARD = 3.0  # seconds in which every engine has heard of a change: three commits
 
 
 def check_terminal(yes: bool, what: str) -> None:
-    """Refuses what has to be asked where nobody can be asked, before anything is said."""
+    """Refuse a change that needs an answer where nobody can answer, before anything is printed."""
     if not yes and not (sys.stdin and sys.stdin.isatty()):
         raise UserError(f"This would {what}: add --yes if you want that.")
 
 
 def confirmed(yes: bool, question: str) -> bool:
-    """Whether the user wants it."""
+    """Whether the user says yes."""
     if yes:
         return True
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -40,7 +40,8 @@ def confirmed(yes: bool, question: str) -> bool:
 
 
 def wait_until_heard(values: Values, reader: Reader) -> None:
-    """What is queued before all engines know the new rules would be treated by the old ones."""
+    """Wait until all engines of a running crawl know the new rules: a URL that is queued earlier
+    may meet an engine that goes by the old ones."""
     if crawl_running(values, reader.status()):
         time.sleep(HEARD)
 

@@ -1,8 +1,8 @@
 """`lycosa check`: whether this machine is ready for a crawl, and how fast it could be.
 
 `findings` and `ceilings` are pure: readings in, sentences out. Only `take_readings` asks the
-machine. Sends nothing to any site: one look-up goes to the name server, and a store on a server is
-looked at.
+machine. The command sends nothing to any site: it asks the name server for one name and, if the
+store is on a server, asks that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lycosa.clock import engine_now, wall_now
 from lycosa.commands.crawl import check_seeds
-from lycosa.commands.look import print_json, utc
+from lycosa.commands.printing import print_json, utc
 from lycosa.frontier.protocol import ServerFacts, check_server, is_server
 from lycosa.limits import Limit
 from lycosa.settings.collect import Values
@@ -29,9 +29,9 @@ _PURE_PAGE_CPU_S = 0.004  # the same where pages are read in Python
 _VISIT_S = 2.0  # a typical visit on the public web: name, handshake, robots.txt or page
 _HTTPS_BYTES = 100_000  # memory of one https transfer in flight
 _ENGINE_BYTES = 250_000_000
-_CONNECTIONS_BESIDE = 3  # of a node to its store: supervisor, seeds, somebody who looks
+_CONNECTIONS_BESIDE = 3  # of a node to its store: supervisor, seeds, a command
 _FILES_BESIDE = 100  # open files of an engine beside its connections
-_EARLIEST_MS = 1_735_689_600_000  # 2025: a clock before it was never set
+_EARLIEST_MS = 1_735_689_600_000  # the beginning of 2025: an earlier clock was never set
 _DNS_WAIT_S = 6.0
 _COMPILED = "compiled"
 _PURE = (
@@ -85,7 +85,7 @@ def check(values: Values, words: list[str]) -> int:
 
 
 def findings(now: Readings) -> list[Finding]:
-    """Everything that could stand in the way, with what to do about it."""
+    """Everything that could stand in the way of a crawl, with what to do about it; pure."""
     files_needed = now.max_workers // now.engines + _FILES_BESIDE
     memory_needed = now.max_workers * _HTTPS_BYTES + now.engines * _ENGINE_BYTES
     return [
@@ -141,7 +141,7 @@ def _dns_text(now: Readings) -> str:
 
 
 def ceilings(now: Readings) -> dict[str, float]:
-    """The most pages a second that each part allows."""
+    """The most pages a second that each limit allows; pure."""
     limits = {
         Limit.CPU: now.engines / (_PAGE_CPU_S if now.compiled else _PURE_PAGE_CPU_S),
         Limit.CONCURRENCY: now.max_workers / _VISIT_S,
@@ -152,7 +152,7 @@ def ceilings(now: Readings) -> dict[str, float]:
 
 
 def speed_lines(now: Readings) -> list[str]:
-    """How fast the crawl can be, and what limits it first."""
+    """How fast the crawl can be, and what limits it first, for people; pure."""
     limits = ceilings(now)
     lines = []
     if Limit.POLITENESS in limits:
@@ -224,7 +224,7 @@ def _seeded(seeds: list[str], name: str) -> tuple[str, int]:
 
 
 def _open_files() -> int:
-    # The hard limit counts: a crawl raises the soft one to it at start.
+    # The hard limit: a crawl raises the soft one to it when it starts.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return 1_000_000 if hard == resource.RLIM_INFINITY else hard
 
@@ -233,7 +233,7 @@ def _ports() -> int:
     try:
         low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
     except (OSError, ValueError):
-        return 16_384  # the range that is usual elsewhere
+        return 16_384  # the range of systems that do not tell
     return int(high) - int(low) + 1
 
 

@@ -1,4 +1,4 @@
-"""`lycosa crawl`: builds the settings and hands over to the node, which does the rest."""
+"""`lycosa crawl`: builds the settings of a crawl and its node, and runs the supervisor."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def check_seeds(words: list[str], needed: bool) -> list[str]:
 
 
 def _may_exclude(values: Values, lines: Sequence[str]) -> bool:
-    """An --exclude-file for a crawl that has queued much: the same rules as for `exclude`."""
+    """Whether new lines of an --exclude-file may hold: told and asked as by `lycosa exclude`."""
     from lycosa.commands.exclude import allowed
     from lycosa.commands.hits import Counter
-    from lycosa.commands.look import opened
+    from lycosa.commands.which_crawl import opened
 
     with opened(values) as reader:
         known = set(reader.exclusions()[1])
@@ -84,7 +84,7 @@ def _may_exclude(values: Values, lines: Sequence[str]) -> bool:
 
 
 def _stored(data_dir: Path, store: str) -> dict[str, Any]:
-    """What is stored of the crawl to be resumed; of nodes, only this directory's."""
+    """The stored settings of the crawl to be resumed; of its nodes only this directory's."""
     from lycosa.frontier.protocol import is_server, open_reader
     from lycosa.node.datadir import node_of
 

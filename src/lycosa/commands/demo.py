@@ -1,7 +1,8 @@
 """`lycosa demo`: crawls a small simulated web on loopback, then checks and shows what it did.
 
-The same crawler as for the real web, with a short delay; only names and ports lead to this
-machine. Removes nothing but an earlier demo, which is told by the file that marks it.
+The demo runs the same engines as a crawl of the real web, with a short delay; a name server and
+ports of the simulated web lead them to this machine. It removes nothing but an earlier demo, which
+it recognises by a file (`MARK`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lycosa import ownfiles
 from lycosa.called import called, pip_install
-from lycosa.commands.look import opened
+from lycosa.commands.which_crawl import opened
 from lycosa.errors import UserError
 from lycosa.outcomes import Outcome
 from lycosa.settings.collect import Values
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from lycosa.simweb.check import Report
     from lycosa.simweb.spec import WorldSpec
 
-MARK = "this-is-a-lycosa-demo"  # what may be removed by the next demo
+MARK = "this-is-a-lycosa-demo"  # a directory with this file may be removed by the next demo
 # Behaviours that would keep the demo waiting without showing anything new.
 _QUIET = {"robots-500": 0.0, "robots-503": 0.0, "robots-slow": 0.0, "servfail": 0.0}
-_MAX_SECONDS = 50.0  # the demo ends by itself; this is only a safety net
+_MAX_SECONDS = 50.0  # the demo ends earlier by itself, unless something is wrong
 
 
 def demo(values: Values, _: list[str]) -> int:

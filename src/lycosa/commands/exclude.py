@@ -1,7 +1,7 @@
 """`lycosa exclude`: says what a pattern hits, asks, and makes a crawl leave it alone.
 
-Engines take out what is excluded when its turn comes, and keep it in the store, up to a bound:
-`--remove` queues it again.
+Engines take excluded URLs out of the queue when their domain's turn comes. The store keeps these,
+up to a bound, so that `--remove` can queue them again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
 from lycosa.commands.hits import Counter
-from lycosa.commands.look import opened, print_json
+from lycosa.commands.printing import print_json
+from lycosa.commands.which_crawl import opened
 from lycosa.errors import UserError
 from lycosa.settings.collect import Values, closest
 from lycosa.terminal import one_line
@@ -21,7 +22,7 @@ from lycosa.terminal import one_line
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import LeftOut, Reader
 
-SHOWN = 20  # lines that are told one by one
+SHOWN = 20  # lines that are printed one by one
 _CHUNK = 5000  # URLs of one transaction
 
 
@@ -90,7 +91,7 @@ def tell(lines: Iterable[str], counter: Counter, quiet: bool = False) -> None:
 
 
 def warn_of_none(counter: Counter) -> None:
-    """A line that hits nothing may be misspelt."""
+    """Warn of lines that hit nothing: they may be misspelt."""
     none = [line for line, each in counter.by_line.items() if each.none and not each.at_least]
     for line in none[:SHOWN]:
         print(
@@ -103,8 +104,8 @@ def warn_of_none(counter: Counter) -> None:
 
 
 def allowed(yes: bool, lines: Iterable[str], counter: Counter, quiet: bool = False) -> bool:
-    """Tell what lines hit and whether the user wants it: if they hit nothing, that need not be
-    asked."""
+    """Print what lines hit, and whether the user wants them; nobody is asked about lines that hit
+    nothing."""
     total = counter.total
     if total.none and not total.at_least:
         yes = True
@@ -119,7 +120,7 @@ def _remove(values: Values, lines: list[str]) -> int:
         known = reader.exclusions()[1]
         rows = sum(1 for _ in _freed(reader, lines))
         for line in lines:
-            if line not in known and not rows:  # with rows, an earlier removal was cut off
+            if line not in known and not rows:  # with rows, an earlier removal was interrupted
                 raise UserError(f"'{line}' is no exclusion of this crawl{closest(line, known)}")
         if not values["dry-run"]:
             total = reader.remove_exclusions(lines)
@@ -137,7 +138,7 @@ def _remove(values: Values, lines: list[str]) -> int:
 
 
 def _freed(reader: Reader, removed: Sequence[str]) -> Iterable[LeftOut]:
-    """What was taken out and no exclusion that stays would take out again."""
+    """URLs that a removed line took out of the queue and that no line that stays hits."""
     from lycosa.urls.canonical import host_of
     from lycosa.urls.scope import Scope, ScopeRules
 

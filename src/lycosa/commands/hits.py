@@ -1,8 +1,9 @@
-"""What exclusions would take out: counted before they do.
+"""How many domains and queued URLs exclusions would take out, counted before they do.
 
-Domains are counted exactly. Queued URLs are counted for a limited time, for a crawl has hundreds
-of millions: then there are "at least" so many. Reads only what a line can hit: one domain's queue
-for a host, the names of all domains for a suffix, all URLs only for a pattern over hosts.
+Domains are counted exactly. A crawl may have queued hundreds of millions of URLs, so these are
+counted for a limited time; after it there are "at least" so many. `Counter` reads only what a line
+can hit: the queue of one domain for a host, the names of all domains for a suffix, all URLs only
+for a pattern over hosts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lycosa.urls.scope import Scope, ScopeRules
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Reader
 
-SECONDS = 10.0  # for which URLs are counted
+SECONDS = 10.0  # in which URLs are counted
 _AT_ONCE = 500  # domains whose queues are counted in one query
 
 
@@ -48,7 +49,7 @@ def _count(number: int, what: str) -> str:
 
 @dataclass(slots=True)
 class Plan:
-    """Where each line can hit something; pure."""
+    """The domains, suffixes or URLs that have to be read to count what lines hit."""
 
     whole: dict[str, str] = field(default_factory=dict)  # domain -> the line that is its name
     partly: set[str] = field(default_factory=set)  # domains of which some URLs may be hit
@@ -57,7 +58,7 @@ class Plan:
 
 
 def plan(lines: Iterable[str]) -> Plan:
-    """What has to be looked at to know what these lines hit."""
+    """Where these lines can hit something; pure."""
     made = Plan()
     for line in lines:
         host = line.split("/")[0].split("?")[0]
@@ -75,7 +76,7 @@ def plan(lines: Iterable[str]) -> Plan:
 
 
 class Counter:
-    """Counts what lines hit in one crawl. `left` says whether there is time."""
+    """Counts what lines hit in one crawl. `left` says whether there is time left."""
 
     def __init__(
         self, reader: Reader, lines: Sequence[str], left: Callable[[], bool] | None = None
@@ -126,7 +127,7 @@ class Counter:
                 each.urls += urls
 
     def _count_urls(self, urls: Iterator[str]) -> None:
-        """Single URLs, of a domain or all."""
+        """URLs that are hit one by one, of one domain or of all."""
         for number, url in enumerate(urls):
             if number % 1000 == 0 and not self._left():
                 self._stop_counting()

@@ -15,7 +15,7 @@ from lycosa.terminal import raw, redact
 
 
 def migrate(values: Values, _: list[str]) -> int:
-    """Move it; what was fetched stays in the data directory, which becomes a node's."""
+    """Move the frontier; what was fetched stays in the directory, which becomes that of a node."""
     from lycosa.frontier.protocol import check_server, is_server
     from lycosa.node import datadir
 

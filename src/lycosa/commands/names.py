@@ -1,7 +1,8 @@
-"""Names that a user typed: whether the crawl knows them, and which ones are near if it does not.
+"""Names that a user typed: whether the crawl knows them, and which known ones are near.
 
-A misspelt name must not look like an empty answer. A crawl has millions of domains, so near ones
-are not searched for: the names that one slip of the keyboard makes are asked for.
+A misspelt name must not look like an empty answer. A crawl may have millions of domains, too many
+to compare with: `known_domain` makes every name that is one typing mistake away, and asks the
+store which of them it has.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lycosa.outcomes import OUTCOMES
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Reader
 
-_SAMPLE = 5000  # domains of a small crawl are all looked at
+_SAMPLE = 5000  # domains that are compared with as well: all of a small crawl
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."
 _http_outcome = re.compile(r"http-[1-9][0-9]{2}").fullmatch
 
@@ -48,7 +49,7 @@ def known_domain(reader: Reader, text: str) -> str:
 
 
 def _host(text: str) -> str:
-    """A host as URLs have it, from whatever a person calls it."""
+    """The host in what a user typed: a name, an address or a URL."""
     from lycosa.urls.canonical import canonical, host_of
 
     text = f"[{text}]" if text.count(":") > 1 and "/" not in text and text[0] != "[" else text
@@ -59,7 +60,7 @@ def _host(text: str) -> str:
 
 
 def slips(name: str) -> Iterable[str]:
-    """Every name that is one slip away from this one: a letter wrong, missing, added or swapped."""
+    """Every name that is one typing mistake away: a letter wrong, missing, added or swapped."""
     cuts = [(name[:at], name[at:]) for at in range(len(name) + 1)]
     found = {a + b[1:] for a, b in cuts if b}
     found |= {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}
@@ -69,7 +70,7 @@ def slips(name: str) -> Iterable[str]:
 
 
 def _suggestion(near: list[str]) -> str:
-    """How the sentence ends."""
+    """The end of a sentence that names what is not known."""
     if not near:
         return "."
     *first, last = near

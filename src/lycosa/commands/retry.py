@@ -1,7 +1,7 @@
 """`lycosa retry`: pages that failed for good become queued URLs again, each once.
 
-Which ones is asked by outcome. Origins that were given up are tried anew with them: in the store,
-and by engines that hold their domains now.
+The user names the outcome. Origins that were given up are tried anew as well: the store forgets
+that they were, and so do engines that hold their domains now.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from lycosa.called import called
 from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
-from lycosa.commands.look import opened, print_json, same_crawl
 from lycosa.commands.names import check_outcome, known_domain
+from lycosa.commands.printing import print_json
+from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.outcomes import Outcome
 from lycosa.settings.collect import Values
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from lycosa.frontier.protocol import Reader
 
 _CHUNK = 2000  # pages of one transaction
-_EVERY = 10**15  # pages: more than any crawl has
+_EVERY = 10**15  # more pages than any crawl has
 
 
 def retry(values: Values, _: list[str]) -> int:
@@ -61,7 +62,8 @@ def _keys(reader: Reader, outcome: str, domain: str) -> array[int]:
 
 
 def _again(values: Values, reader: Reader, keys: array[int]) -> int:
-    """Engines first forget which origins they gave up; then there is something to try."""
+    """Queue pages again. Engines must forget first which origins they gave up: a page that is
+    queued earlier would fail again at once."""
     reader.rules_changed()
     wait_until_heard(values, reader)
     frontier, count = open_writer(values, reader), 0

@@ -1,7 +1,7 @@
 """`lycosa verify`: reads everything that is kept, and names every page that lost something.
 
-Looking is allowed while a crawl runs. What is to be done about a loss is the user's choice, and is
-done only while nobody else works in the directory.
+It may read while a crawl runs. What to do about a loss is the user's choice, and is done only while
+no other process works in the directory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.change import open_writer
-from lycosa.commands.look import opened, same_crawl
+from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.frontier.keys import MOVED_KEY
 from lycosa.settings.collect import Values
@@ -32,7 +32,7 @@ _FOREVER = float("inf")
 
 
 def verify(values: Values, words: list[str]) -> int:
-    """Exit code 1 if anything was lost, whatever was then done about it."""
+    """Exit code 1 if anything was lost, also if something was done about it."""
     chosen = [way for way in _WAYS if values[way]]
     if len(chosen) > 1:
         raise UserError(f"Choose one of --{chosen[0]} and --{chosen[1]}.")
@@ -63,7 +63,8 @@ def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
         if way and not report.ok:
             done = _act(values, reader, verifier, way)
         elif report.ok and not live and reader.status()["lost"]:
-            with closing(open_writer(values, reader)) as frontier:  # a segment is back
+            # A segment that was missing is back.
+            with closing(open_writer(values, reader)) as frontier:
                 note_losses(frontier, root, 0)
         if values["json"]:
             _print_json(report, verifier.losses(), way, done)
@@ -74,7 +75,7 @@ def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
 
 @contextmanager
 def _locked(root: Path, change: bool) -> Iterator[bool]:
-    """Whether a crawl works in the directory; who is going to change something takes its lock."""
+    """Whether a crawl works in the directory; to `change` something, the lock is taken."""
     from lycosa.node import datadir
 
     if not change:
@@ -119,7 +120,7 @@ def _act(values: Values, reader: Reader, verifier: Verifier, way: str) -> int:
     return done
 
 
-# -- segments that are elsewhere ------------------------------------------------------------------
+# -- segments that the user keeps elsewhere --------------------------------------------------------
 
 
 def _declare(values: Values, words: list[str], moved: bool) -> int:
@@ -140,9 +141,9 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
 
 
 def _declared(words: list[str], known: set[str], before: set[str], moved: bool) -> list[str]:
-    """All segments that are elsewhere, with what was said of these; pure.
+    """All segments that the user keeps elsewhere, after what was just said; pure.
 
-    UserError names one that the crawl does not have."""
+    Raises UserError for a segment that the crawl does not have."""
     names = {"/".join(Path(word).parts[-2:]) for word in words}
     if strange := sorted(names - known):
         raise UserError(

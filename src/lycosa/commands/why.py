@@ -1,7 +1,7 @@
 """`lycosa why URL`: what became of a URL, and why.
 
-`explain` is pure: everything known of the URL in, sentences out. What scope refused is not
-stored anywhere; it is worked out again here with the same code that refused it.
+`explain` is pure: everything known of the URL in, sentences out. The store does not remember what
+scope refused; `gather` asks `urls/scope` again, by the present settings.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.look import opened, page_json, print_json, utc
+from lycosa.commands.printing import page_json, print_json, utc
+from lycosa.commands.which_crawl import opened
 from lycosa.outcomes import explained
 from lycosa.records import Flag, Origin, PageRow
 from lycosa.settings.collect import Values
@@ -57,7 +58,7 @@ def why(values: Values, words: list[str]) -> int:
 
 
 def gather(reader: Reader, url: str) -> Facts:
-    """Ask the store, and work out what the rules say today."""
+    """Ask the store, and find out what the rules say now."""
     found = reader.find(url)
     settings = stored_settings(found["settings"])
     facts = Facts(
@@ -142,7 +143,7 @@ def _queued(facts: Facts, queue: dict[str, Any]) -> list[str]:
         lines.append(f"attempts     {queue['attempts']} failed so far")
     if wait > 0:
         until = utc(queue["waits_until_ms"])
-        why = "for the robots.txt" if facts.origin and facts.origin.aim else "after a failure"
+        why = "for robots.txt" if facts.origin and facts.origin.aim else "after a failure"
         lines.append(f"waiting      until {until} ({duration(wait)}), {why}")
     deaths = (queue["flags"] // Flag.KILL) & 3
     if deaths:
@@ -161,7 +162,7 @@ def _unknown(facts: Facts) -> list[str]:
     lines = ["state        never seen: no page that was fetched links to it"]
     queued, most = facts.domain_row.get("queued", 0), facts.max_queued_per_domain
     if most and queued >= most:
-        lines.append(f"             or it was dropped: the queue of its domain is full ({most:,})")
+        lines.append(f"             or dropped, because the queue of its domain is full ({most:,})")
     return lines
 
 
@@ -175,7 +176,7 @@ def _capped(facts: Facts) -> bool:
 
 
 def _rules(facts: Facts) -> list[str]:
-    """What exclusions, robots.txt and the health of the origin mean for it."""
+    """What exclusions, robots.txt and failures of the origin mean for it."""
     origin, lines = facts.origin, []
     if facts.lines and (facts.page or facts.queue):
         lines.append(f"excluded     now{_by(facts)}: it will not be fetched again")
@@ -205,8 +206,8 @@ def _elsewhere(aim: str, domain: str) -> list[str]:
 
     line = f"robots.txt   redirects to {aim}"
     if domain_of(host_of(aim)) == domain:
-        return [line, "             it is asked for there in the next visit"]
-    return [line, "             the other domain is asked in its own turn; until then it waits"]
+        return [line, "             the next visit asks for it there"]
+    return [line, "             that domain is asked in its own turn; until then the URL waits"]
 
 
 def _retry(facts: Facts, origin: Origin) -> str:
@@ -214,7 +215,7 @@ def _retry(facts: Facts, origin: Origin) -> str:
 
 
 def _surroundings(facts: Facts) -> list[str]:
-    """What its domain does now."""
+    """What is known of its domain now."""
     row = facts.domain_row
     if row is None:
         return []

@@ -1,8 +1,9 @@
 """Certificates for the simulated web: an authority and leaves, made when https is asked for.
 
 Owns the one use of `cryptography`, which is imported only here and only when needed. The server
-shows one certificate for every name, as crawlers do not verify by default; with `verifiable`, it
-makes a leaf for each domain, and who trusts the authority's file (`ca.pem`) can verify them.
+shows one certificate for every name, which is enough for a crawler that does not verify. With
+`verifiable` it makes a leaf for each domain, and a client that trusts the authority's file
+(`ca.pem`) can verify them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _library() -> tuple[Any, Any, Any, Any]:
     except ImportError as error:
         raise UserError(
             "A simulated web with https needs another package: "
-            f"'{pip_install('cryptography')}', or ask for one without https (--https 0)."
+            f"'{pip_install('cryptography')}', or ask for a web without https (--https 0)."
         ) from error
     return x509, hashes, serialization, ec
 
@@ -57,7 +58,7 @@ def _pem(key: Any) -> bytes:
 
 
 def _builder(subject: str, issuer: str, public: Any, signer: Any) -> CertificateBuilder:
-    """With both key identifiers, which strict verifiers (Python 3.13) ask for."""
+    """A certificate with both key identifiers, which strict verifiers (Python 3.13) ask for."""
     x509, _, _, _ = _library()
     today = datetime.datetime.now(datetime.UTC)
     builder: CertificateBuilder = (
@@ -125,7 +126,7 @@ def make_leaf(directory: Path, names: list[str]) -> bytes:
 def _context(leaf: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(leaf)
-    context.num_tickets = 0  # polite crawlers do not come back soon enough to resume
+    context.num_tickets = 0  # after a polite delay no client resumes a session
     context.set_alpn_protocols(["http/1.1"])
     return context
 
@@ -141,7 +142,7 @@ def server_context(directory: Path, *, verifiable: bool) -> ssl.SSLContext:
 def _per_domain(
     directory: Path,
 ) -> Callable[[ssl.SSLObject, str, ssl.SSLContext], None]:
-    """A leaf for each domain that is asked for, made on the way."""
+    """Chooses the leaf of the domain that a client asks for, and makes it at the first time."""
     contexts: dict[str, ssl.SSLContext] = {}
 
     def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:

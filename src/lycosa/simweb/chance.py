@@ -1,7 +1,7 @@
 """Chance that can be repeated: every draw is a hash of the seed and of what is drawn.
 
-Owns the hash and the two ways to use it. Keeps no state, so a page drawn first or last, in one
-process or in ten, is the same page. Knows nothing of what is drawn.
+Owns the hash and the two ways to use it. It keeps no state, so a page is the same whether it is
+drawn first or last, in one process or in ten. It knows nothing of what is drawn.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Judges a crawler by the server's log: was it polite, all the time, to every domain?
 
-Owns the proof of P1, P2 and P3 from the outside. Shares no code with the crawler: it knows the
-world, in which every rule holds by construction, and the log, which the crawler can't write.
-Pure: takes entries, returns a report.
+Owns the proof of P1, P2 and P3 (docs/architecture.md) from the outside. It shares no code with the
+crawler: it knows the world, in which the meaning of every robots.txt is given, and the log, which
+the crawler can't write. Pure: entries in, a report out.
 
 A visit is what one turn of a domain may do: robots.txt of an origin, one page, up to five
 redirects that stay in the domain (with the robots.txt of their origins), and one switch from a
 failed https to http. Whatever is closer to the request before it than the delay must be one of
-these; everything else begins a new visit and was too soon. What a robots.txt of another domain
-redirects to is a visit of its own, one request long: nobody may send a crawler to a third party
-without its delay.
+these; everything else begins a new visit and was too soon. An errand, the robots.txt to which
+another domain redirects, is a visit of its own with one request: no site may send a crawler to
+another without that one's delay.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.world import World
 
 MAX_HOPS = 5
-NOTICED_LATE = 0.15  # seconds: seen on a machine with 20 busy processes
+NOTICED_LATE = 0.15  # seconds until a server notices a closed connection, beside 20 busy processes
 ROBOTS_AGE = 24 * 3600.0  # seconds that a robots.txt may be used
-OWN_SECONDS = 60.0  # a redirect in the domain is followed so soon, or it is something else
+OWN_SECONDS = 60.0  # in which a robots.txt redirect inside the domain is followed
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
-_READINGS = 4  # of a visit, kept at a time
+_READINGS = 4  # ways to read the present visit that are kept at a time
 _SHOWN = 20  # violations in the printed report
 
 
@@ -39,7 +39,7 @@ class Violation:
     """One rule broken by one request."""
 
     rule: str  # P1, P2, P3 or agent
-    kind: str  # see the tests for each of them
+    kind: str  # tests/simweb/test_check.py has an example of each
     domain: str
     url: str
     at: float  # seconds, monotonic
@@ -55,7 +55,7 @@ class Report:
     visits: int = 0
     pages: int = 0  # requests for pages, redirects included
     robots: int = 0
-    resends: list[str] = field(default_factory=list)  # again after a reply without a byte
+    resends: list[str] = field(default_factory=list)  # sent again after a reply without a byte
     refetches: list[str] = field(default_factory=list)  # pages asked for again after a 200
     robots_refetches: int = 0  # within a day of a good answer
     cross_robots: dict[str, int] = field(default_factory=dict)  # target -> most in one hour
@@ -92,14 +92,14 @@ class Report:
 
 
 def check(log: Iterable[Entry], world: World, delay: float, tolerance: float = 0.005) -> Report:
-    """Judges a whole history. `tolerance`: seconds that a server sees things late."""
+    """Judges a whole log. `tolerance`: seconds by which the server's times may be late."""
     entries = sorted(log, key=lambda entry: entry.start)
     return _Judge(world, delay, tolerance).judge(entries)
 
 
 @dataclass
 class _Visit:
-    """What a domain's present visit has done."""
+    """What the present visit of a domain has done so far."""
 
     robots: set[str] = field(default_factory=set)  # origins asked for theirs
     page: Entry | None = None  # the last request for a page
@@ -114,7 +114,7 @@ class _Visit:
 
 @dataclass
 class _Domain:
-    """What is known of a domain so far."""
+    """What the log has said of a domain so far."""
 
     visits: list[_Visit] = field(default_factory=list)  # readings of the present one
     last: Entry | None = None
@@ -136,7 +136,7 @@ class _Judge:
         self._kept: set[str] = set()
 
     def judge(self, entries: list[Entry]) -> Report:
-        """Goes through the history once, in the order of time."""
+        """Goes through the log once, in the order of time."""
         for entry in entries:
             self._one(entry)
         report = self._report
@@ -204,7 +204,7 @@ class _Judge:
         """What is wrong with what the crawler could know of the origin's robots.txt, or ''."""
         url = entry.origin + "/robots.txt"
         for _ in range(MAX_HOPS + 1):
-            # Somebody else may be asking again just now: what was answered before still counts.
+            # Another engine may be asking again just now: the answer before still counts.
             answers = reversed(self._good.get(url, ()))
             good = next((a for a in answers if a.end <= entry.start + self._tolerance), None)
             if good is None:
@@ -214,16 +214,16 @@ class _Judge:
             if not 300 <= good.status < 400:
                 return ""
             url = urljoin(url, good.location)
-        return ""  # redirects for ever: counts as unavailable
+        return ""  # endless redirects count as a robots.txt that does not exist
 
     # P1 and P2: time
 
     def _judge_time(self, entry: Entry, robots: bool, errand: bool) -> None:
-        """Does the request go on with a visit, or was it late enough to begin one?
+        """Whether the request continues a visit, or came late enough to begin one.
 
-        After a whole delay both may be true (a busy machine can stall inside a visit): then both
-        readings are kept, and only what fits neither is blamed. So it is with an errand that may
-        have been the domain's own.
+        After a whole delay both may be true, because a busy machine can stall inside a visit: then
+        both readings are kept, and only a request that fits neither is a violation. The same holds
+        for an errand, which may have been the domain's own request.
         """
         domain = self._domains[entry.domain]
         last = domain.last
@@ -232,7 +232,7 @@ class _Judge:
         gap = entry.start - domain.last_end
         needed = max(self._delay, domain.crawl_delay)
         if robots and last is not None and last.url == entry.url:
-            needed = self._delay  # asked again: the first answer did not reach a living crawler
+            needed = self._delay  # asked again: the engine that had the answer died
         late = domain.not_before - entry.start
         rested = gap >= needed - self._tolerance and late <= self._tolerance
         going_on = [v for v in domain.visits if last and _fits(v, last, entry, robots)]
@@ -304,7 +304,7 @@ def _advanced(before: _Visit, last: Entry | None, entry: Entry, robots: bool) ->
 
 
 def _fits(visit: _Visit, last: Entry, entry: Entry, robots: bool) -> bool:
-    """Is this request a part of the visit that is under way?"""
+    """Whether this request is a part of the visit that is under way."""
     if visit.alone:
         return False
     if robots:
@@ -320,7 +320,7 @@ def _fits(visit: _Visit, last: Entry, entry: Entry, robots: bool) -> bool:
 
 
 def _may_ask_robots(visit: _Visit, last: Entry, entry: Entry) -> bool:
-    """Does the visit touch a new origin now: a redirect's, or http after https failed?"""
+    """Whether the visit touches a new origin: that of a redirect, or http after https failed."""
     if entry.origin in visit.robots:
         return False
     if visit.page is None:
@@ -329,7 +329,7 @@ def _may_ask_robots(visit: _Visit, last: Entry, entry: Entry) -> bool:
 
 
 def _resent(last: Entry, entry: Entry) -> bool:
-    """The same again after a connection that closed without a byte: HTTP lets clients do so."""
+    """Whether a request was sent again after a connection closed without a byte, as HTTP allows."""
     return last.url == entry.url and last.status == 0
 
 
@@ -339,12 +339,12 @@ def _failed_https(failed: Entry, entry: Entry) -> bool:
 
 
 def _switch(visit: _Visit, entry: Entry) -> bool:
-    """From a page over https that failed to http, once."""
+    """Whether the visit goes on over http after its page failed over https; once."""
     return visit.page is not None and not visit.switched and _failed_https(visit.page, entry)
 
 
 def _settles(status: int) -> bool:
-    """An answer after which a crawler knows what it may do (or where to ask)."""
+    """Whether a crawler knows after this answer what it may do, or where to ask."""
     return 200 <= status < 500 and status != 429
 
 
@@ -364,6 +364,6 @@ def _most_in_an_hour(times: list[float]) -> int:
 
 
 def _ended(entry: Entry) -> float:
-    """When a request was over. One that was never answered ended when the crawler went away, which
-    a busy server notices late."""
+    """When a request was over. A request that was never answered ended when the crawler closed the
+    connection, which a busy server notices late."""
     return entry.end if entry.status else max(entry.start, entry.end - NOTICED_LATE)

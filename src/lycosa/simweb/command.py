@@ -1,7 +1,7 @@
 """The command line of the simulated web: serve, seeds, check.
 
-Owns its flags and their help. `main` returns the exit code: 0 fine, 1 violations found, 2 asked
-for something that can't be.
+Owns its flags and their help. `main` returns the exit code: 0 fine, 1 violations found, 2 a
+mistake in the command.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ faults of every kind, the same for the same seed. Rehearse a crawl here before y
 real web, and let `check` prove from the server's log that it was polite."""
 
 _SERVE = """\
-Serves until Ctrl-C. Prints what to tell the crawler. All traffic stays on 127.x addresses; no
-special rights are needed. Every request is logged in LOGDIR, for `check`."""
+Serves a web until Ctrl-C, and prints the command that crawls it. All traffic stays on 127.x
+addresses; no special rights are needed. Every request is logged in LOGDIR, for `check`."""
 
 _CHECK = """\
-Reads the log in LOGDIR and proves, for the whole history: between two visits of a domain lies the
-delay, or more if its robots.txt asked for more (P1); no two requests to a domain overlap (P2); no
-page was requested without a robots.txt that allows it (P3). Exit code 1 if a rule was broken."""
+Reads the log in LOGDIR and proves: between two visits of a domain lies the delay, or more if its
+robots.txt asked for more (P1); no two requests to a domain overlap (P2); no page was requested
+without a robots.txt that allows it (P3). Exit code 1 if a rule was broken."""
 
 _HELP = {
     "seed": "another seed is another web",
@@ -57,7 +57,7 @@ _HELP = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """One sentence instead of a page of usage."""
+    """Says what is wrong in one sentence, instead of a page of usage."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message[:1].upper()}{message[1:].rstrip('.')} (see '{self.prog} -h').")
@@ -193,7 +193,7 @@ def _check(options: argparse.Namespace) -> int:
         spec = WorldSpec.load((options.log_dir / SPEC_FILE).read_text())
     except OSError as error:
         raise UserError(
-            f"{options.log_dir} is not the log directory of a simulated web."
+            f"{options.log_dir} has no log of a simulated web: name the directory that 'serve' got."
         ) from error
     report = check(read_log(options.log_dir), World(spec), options.delay, options.tolerance)
     print(report.text())

@@ -1,7 +1,8 @@
-"""One client's connection: reads requests, logs them, plays the replies.
+"""One client's connection: reads requests, logs them, sends the replies.
 
-Owns the little HTTP that a server of GETs needs, keep-alive, and the states of one connection:
-handshake, waiting for a request, holding a reply back, sending. Knows no pages and no names.
+Owns the part of HTTP that a server of GET requests needs, keep-alive, and the states of one
+connection: handshake, waiting for a request, holding a reply back, sending. It knows no pages and
+no names.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Connection:
         self._reply: Reply | None = None
         self._request = 0  # its id in the log
         self._sent_ns = 0  # when the last piece was handed to the kernel
-        self._ticket = 0  # counts waits: a timer of an earlier wait does nothing
+        self._ticket = 0  # counts waits, so that the timer of an earlier wait does nothing
         self._fd = sock.fileno()
         self._events = _READ
         server.loop.add(self._fd, self, _READ)
@@ -143,7 +144,7 @@ class Connection:
         """Begins to send the reply, or to hold it back."""
         reply = self._reply
         if reply is None:
-            return  # gone meanwhile
+            return  # the client left meanwhile
         if reply.hold:
             self._hold(reply.hold)
         else:
@@ -158,7 +159,7 @@ class Connection:
         """Sends as much as the socket takes; one piece of a stream at a time."""
         if not self._out and not self._refill():
             return None
-        # Before, not after: the client has the last byte before this process runs again.
+        # Taken before the send: the client may act on the last byte before this process runs again.
         self._sent_ns = time.monotonic_ns()
         try:
             sent = self._sock.send(self._out) if self._out else 0
@@ -211,7 +212,7 @@ class Connection:
         try:
             sock.unwrap()
         except (OSError, ValueError):
-            pass  # we do not wait for the answer
+            pass  # the client's answer is not waited for
 
     def _note_end(self, end_ns: int) -> None:
         reply, self._reply = self._reply, None

@@ -1,9 +1,10 @@
-"""Prebuilt page bodies and the gzip arithmetic that makes serving them nearly free.
+"""Prebuilt page bodies, and the gzip arithmetic by which serving them costs little CPU.
 
 A page is a small head of its own (title, links) followed by one of a few fillers. The filler is
 compressed once; the head goes before it as a stored block, and the checksum of both is put
 together from the two without reading the filler again. So a 20 KB page costs the checksum of
-its 3 KB head, and any decoder sees one ordinary gzip member. Knows nothing of sites or links.
+its 3 KB head, and any decoder sees one ordinary gzip member. The module knows nothing of sites or
+links.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Filler:
 
 
 def zero_bomb(size: int) -> bytes:
-    """A gzip member that unpacks to `size` zero bytes (a multiple of 1 MiB), built in no time."""
+    """A gzip member that unpacks to `size` zero bytes (whole MiB), built from one block."""
     block = bytes(1 << 20)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)

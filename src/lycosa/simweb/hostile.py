@@ -1,8 +1,8 @@
-"""Hosts that mean harm, or act as if: each its own domain with a telling name.
+"""Hosts that attack a crawler: a domain for each threat, named after it.
 
-Owns one answer for each threat, all at '/' of `hostile-NAME.test` (the robots ones at
-/robots.txt). Pure: endless things are iterators that `server` plays. Knows nothing of limits:
-what a crawler makes of them is its own affair, so no outcome is promised.
+Owns one answer for each threat, all at '/' of `hostile-NAME.test` (threats by robots.txt at
+/robots.txt). Pure: an endless answer is an iterator that `connection` sends. It knows nothing of
+limits, and promises no outcome: each crawler has its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def resolve(host: str) -> str:
 
 
 def allowed(host: str) -> bool | None:
-    """Their pages may be requested; where robots.txt is the attack, it is left open."""
+    """Whether a page may be requested: always, but None (either) where robots.txt is the attack."""
     return None if "robots" in host else True
 
 
@@ -72,7 +72,7 @@ def _endless(chunk: bytes) -> Stream:
 
 
 def _drip(chunk: bytes) -> Stream:
-    """One byte a second, for ever."""
+    """One byte a second, without end."""
     while True:
         for at in range(len(chunk)):
             yield chunk[at : at + 1]
@@ -204,7 +204,7 @@ def _endless_redirect(path: str) -> Reply:
 
 
 def _calendar(path: str) -> Reply:
-    """Every month links to the one before and the one after it, for ever."""
+    """Every month links to the one before and the one after it, without end."""
     year, _, month = path.strip("/").partition("/")
     good = year.isdecimal() and month.isdecimal() and len(year) < 9 and len(month) < 3
     count = int(year) * 12 + int(month) - 1 if good else 2024 * 12

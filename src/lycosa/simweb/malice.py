@@ -1,9 +1,9 @@
 """Hosts with random hostile answers: as many as wanted, each with its own, the same for a seed.
 
 Owns what headers, bodies, encodings, framings, robots.txt files and DNS replies of such hosts look
-like. Where `hostile` has one known threat for each host, this draws combinations that nobody has
-thought of. Pure: streams are iterators that `server` plays. No outcome is promised but that there
-is one.
+like. `hostile` has one known threat for each host; this module draws combinations that nobody has
+thought of. Pure: streams are iterators that `connection` sends. Each URL must get an outcome; which
+one is not promised.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ HELD = 4_900_000  # bytes that are sent before a host holds the rest
 
 
 def domains(count: int) -> list[str]:
-    """The names of so many of them."""
+    """The names of the first `count` hosts."""
     return [f"{PREFIX}{number:05d}{SUFFIX}" for number in range(count)]
 
 
 def number_of(host: str, count: int) -> int:
-    """Which of them a host is; -1: none."""
+    """The number of a host, from 0; -1: it is none of these."""
     name = host[len(PREFIX) : -len(SUFFIX)]
     if not (host.startswith(PREFIX) and host.endswith(SUFFIX) and name.isdecimal()):
         return -1
@@ -39,7 +39,7 @@ def _dice(seed: int, number: int, what: str) -> Random:
 
 
 def resolve(seed: int, number: int) -> str:
-    """As `World.resolve`; 'garbled': the reply is no reply."""
+    """As `World.resolve`; 'garbled': the DNS reply is broken."""
     dns = _dice(seed, number, "dns")
     bad = ("silent", "nxdomain", "servfail", "garbled", "closed", "broken")
     return dns.choice(bad) if dns.random() < 0.12 else "http"
@@ -120,7 +120,7 @@ HEADERS: tuple[Callable[[Random], bytes], ...] = (
 
 
 def _repeat(dice: Random, piece: bytes) -> bytes:
-    """A piece so often that the whole is small, or sometimes large."""
+    """A piece repeated up to a drawn size: usually small, sometimes large."""
     size = dice.choice((2_000, 20_000, 20_000, 100_000, LARGE if dice.random() < 0.2 else 50_000))
     return piece * max(1, size // max(1, len(piece)))
 
@@ -130,7 +130,7 @@ def _pieces(*pieces: bytes) -> Callable[[Random], bytes]:
 
 
 def _mixture(dice: Random) -> bytes:
-    """Pieces of everything, one after the other."""
+    """Eight kinds of pieces, one after the other."""
     return b"".join(_repeat(dice, dice.choice(PIECES))[:30_000] for _ in range(8))
 
 
@@ -175,7 +175,7 @@ ENCODINGS = (b"", b"", b"", b"gzip", b"gzip", b"deflate", b"br", b"zstd", b"odd"
 
 
 def _encoded(dice: Random, body: bytes) -> tuple[bytes, bytes]:
-    """The Content-Encoding header ('' for none), and the body in it, or not."""
+    """The Content-Encoding header ('' for none), and a body that may or may not be encoded so."""
     name = dice.choice(ENCODINGS)
     if name == b"odd":
         odd = (b"gzip;q=1", b"br, gzip", b"identity, identity", b"x" * 40_000, b"," * 30_000)
@@ -184,7 +184,7 @@ def _encoded(dice: Random, body: bytes) -> tuple[bytes, bytes]:
         return b"gzip, gzip", zlib.compress(zlib.compress(body, 1, 31), 1, 31)
     if name in (b"gzip", b"deflate"):
         return name, _packed(dice, body, 31 if name == b"gzip" else dice.choice((15, -15)))
-    return name, body  # what is not packed at all, or in an encoding that it is not
+    return name, body  # a header that is not true of the body, or none
 
 
 @cache
@@ -198,7 +198,7 @@ def _packed(dice: Random, body: bytes, wbits: int) -> bytes:
     if how == 0:
         return _bomb(dice.choice((LARGE, 5 * LARGE)), wbits)
     packer = zlib.compressobj(1, zlib.DEFLATED, wbits)
-    if how == 1:  # much that yields nothing
+    if how == 1:  # thousands of blocks that unpack to nothing
         return packer.compress(b"<p>") + b"".join(
             packer.flush(zlib.Z_FULL_FLUSH) or b"\0\0\0\xff\xff" for _ in range(2_000)
         )
@@ -247,7 +247,7 @@ def _chunks(dice: Random, body: bytes) -> bytes:
 
 
 def _held(dice: Random, body: bytes) -> Iterator[bytes | float]:
-    """Much, and then nothing; or a little now and then."""
+    """A large part at once and then a long wait, or a byte every half second."""
     if dice.random() < 0.3:
         yield (body or b"x") * max(1, HELD // max(1, len(body)))
         yield 60.0

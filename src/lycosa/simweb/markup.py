@@ -2,8 +2,8 @@
 
 An ordinary page is mostly not text. Of its bytes a quarter is text, a third inline scripts and
 styles, the rest tags with their attributes: about one element for 100 bytes. A parser that is
-measured on bare prose looks slower at text and faster at tags than it is. No links: those are the
-page's own.
+measured on bare prose looks slower at text and faster at tags than it is. The body has no links:
+`pages` puts them before it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS = _VOCABULARY.split()
 
 
 CLASSES = ("text", "lead", "note", "aside", "box wide", "entry", "col-6 col-md-4", "card body")
-_SCRIPT_SHARE = 3  # one byte of so many is script or style
+_SCRIPT_SHARE = 3  # one byte of three is script or style
 
 
 def _words(seed: int, number: int, count: int) -> str:
@@ -126,7 +126,7 @@ def body(seed: int, size: int) -> bytes:
         if length > size:
             break
         parts.append(part)
-    # What is left is too little for a block.
+    # The room that is left is too small for a block.
     room = size - sum(map(len, parts)) - len("<p></p>\n")
     if room > 0:
         parts.append(f"<p>{_sentences(seed, len(parts), 99)[:room]}</p>\n")

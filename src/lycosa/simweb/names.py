@@ -1,6 +1,6 @@
 """Names of the simulated web: the map from hosts to loopback addresses, and DNS answers.
 
-Owns the packet format and the address map. Pure: `server` moves the packets.
+Owns the packet format and the address map. Pure: `server` receives and sends the packets.
 
 The map: domain number i of a group lives at address i mod `addresses` of that group, where
   127.10.x.y  full    http and https

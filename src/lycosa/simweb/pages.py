@@ -1,8 +1,8 @@
-"""From a request to a reply: what the server says, as bytes.
+"""From a request to a reply: what the server answers, as bytes.
 
-Owns the rendering of pages and the choice of the answer. The only state is how often a URL that
-fails at first was asked; with several server processes each counts for itself. No sockets, no
-clock; what exists is the world's business.
+Owns the rendering of pages and the choice of the answer. Its only state is how often a URL that
+fails at first was requested; each server process counts for itself. It has no sockets and no clock;
+`world` decides what exists.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Pages:
         return reply.whole(404, body, keep=keep, kind=special.HTML)
 
     def _first(self, url: str, times: int) -> bool:
-        """Is this one of the first `times` requests for a URL?"""
+        """Whether this is one of the first `times` requests for a URL."""
         count = self._asked.get(url, 0)
         if count < times:
             self._asked[url] = count + 1

@@ -1,7 +1,7 @@
-"""Names in the simulated web: paths of ordinary pages, and the domain of a host.
+"""Paths of ordinary pages, and the domain of a host in the simulated web.
 
-Owns the arithmetic between page numbers and paths; it is the same on every host, so that paths
-and anchors can be made once for all. Pure.
+Owns the arithmetic between page numbers and paths. It is the same on every host, so that paths and
+anchors are made once for all hosts. Pure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """An HTTP answer as bytes, with how it is to be sent. Pure: no sockets, no clock.
 
-Owns the status lines and framing. A Reply is made by `pages` or `hostile` and played by `server`.
+Owns the status lines and framing. `pages`, `hostile` and `malice` make replies, `connection` sends
+them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The server's own record of every request: what the crawler really did, whatever it says.
+"""The server's own record of every request, independent of what the crawler records.
 
-Owns the format of the log files and their reading. One append-only text file per server process;
-a line when a request has arrived, before it is answered, and one when its response has ended.
-Lines reach the operating system before the answer begins (ends: 2 ms later at most), so a
-crawler's death takes nothing with it. Knows nothing of politeness: `check` judges.
+Owns the format of the log files and their reading. Each server process appends to one text file: a
+line when a request has arrived, before it is answered, and one when its response has ended. Lines
+reach the operating system before the answer begins (ends at most 2 ms later), so the log is whole
+whenever the crawler dies. It knows nothing of politeness: `check` judges.
 
   U  number  user agent                                    when first seen
   B  id  wall ns  start ns  scheme  host  target  agent    request read
@@ -86,7 +86,7 @@ class LogWriter:
         self._lines.append(f"E\t{request}\t{end_ns}\t{status}\t{retry_after}\t{location}\n")
 
     def waiting(self) -> bool:
-        """Are there lines to flush?"""
+        """Whether there are lines to flush."""
         return bool(self._lines)
 
     def flush(self) -> None:

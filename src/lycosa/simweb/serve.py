@@ -1,7 +1,7 @@
 """Starts and stops a simulated web: server processes, ports, log directory.
 
-Owns the child processes. `SimWeb` is what tests, the demo and benchmarks use; the children are
-`python -m lycosa.simweb child`, told what to do on their standard input, whose end is theirs.
+Owns the child processes. Tests, the demo and benchmarks use `SimWeb`. A child is `python -m
+lycosa.simweb child`; it reads its settings from its standard input, and ends when that closes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lycosa.simweb.spec import WorldSpec
 from lycosa.simweb.world import World
 
 FIRST_PORT, LAST_PORT = 18_000, 32_000  # below the ports that systems give to clients
-_GUARD = "127.99.0.1"  # whoever holds a port here has it on all our addresses
+_GUARD = "127.99.0.1"  # a web that holds a port here has it on all addresses of the simulated web
 _STOP_SECONDS = 10.0
 
 
@@ -50,7 +50,9 @@ class SimWeb:
         verifiable: bool = False,
     ) -> None:
         if not 1 <= addresses <= names.MAX_ADDRESSES:
-            raise UserError(f"addresses must lie between 1 and {names.MAX_ADDRESSES}.")
+            raise UserError(
+                f"The number of addresses must lie between 1 and {names.MAX_ADDRESSES}."
+            )
         self.spec, self.world = spec, World(spec)
         self.log_dir = Path(log_dir)
         self._processes, self._addresses, self._verifiable = processes, addresses, verifiable
@@ -138,7 +140,7 @@ class SimWeb:
 
     @property
     def ca_file(self) -> Path:
-        """Trust this to verify (with verifiable=True)."""
+        """The authority that a client has to trust to verify (with verifiable=True)."""
         return self.log_dir / certs.CA_FILE
 
     @property
@@ -162,7 +164,7 @@ class SimWeb:
         return self.world.seeds()
 
     def write_seeds(self, path: Path | str) -> None:
-        """A file of seeds, wherever the user wants it."""
+        """Writes a file of seeds where the user wants it."""
         Path(path).write_bytes(self.seed_lines())
 
     def seed_lines(self) -> bytes:
@@ -186,7 +188,7 @@ def _cpu_seconds(pid: int) -> float:
 def reserve(
     wanted: tuple[int, int, int] | None,
 ) -> tuple[list[socket.socket], tuple[int, int, int]]:
-    """Three ports (http, https, DNS) for us alone, and what holds them."""
+    """Three ports (http, https, DNS) for this web alone, and the sockets that hold them."""
     guards: list[socket.socket] = []
     ports: list[int] = []
     for port in wanted or _candidates():
@@ -195,14 +197,16 @@ def reserve(
             guards.append(guard)
             ports.append(port)
         elif wanted:
-            raise UserError(f"Port {port} is taken: choose another or leave it out.")
+            raise UserError(f"Port {port} is taken: choose another, or leave --ports out.")
         if len(ports) == 3:
             return guards, (ports[0], ports[1], ports[2])
-    raise UserError(f"No three free ports between {FIRST_PORT} and {LAST_PORT}.")
+    raise UserError(
+        f"No three ports between {FIRST_PORT} and {LAST_PORT} are free: end what uses them."
+    )
 
 
 def _candidates() -> Iterator[int]:
-    """All ports of our range, beginning where other processes probably do not."""
+    """All ports of the range, from a place that other processes are unlikely to begin at."""
     size = LAST_PORT - FIRST_PORT
     begin = os.getpid() * 7 % size
     return (FIRST_PORT + (begin + step) % size for step in range(size))
@@ -226,7 +230,7 @@ def _guard(port: int) -> socket.socket | None:
 
 
 def child() -> int:
-    """The body of a server process. It ends with its standard input, not by a terminal's Ctrl-C."""
+    """The main function of a server process: ends when standard input closes, not by Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     line = b""
     while not line.endswith(b"\n"):  # unbuffered: what follows is watched by the loop

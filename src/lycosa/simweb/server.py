@@ -1,8 +1,8 @@
 """One server process: a plain epoll loop that speaks http, https and DNS on loopback.
 
-Owns sockets, timers and the order "log, then answer". What is said is decided by `pages` and
-`names`; this module plays it. Many processes can share the same ports (SO_REUSEPORT). It binds
-to 127.x addresses only, and ends when its standard input does: so no server outlives its parent.
+Owns sockets, timers and the order "log, then answer". `pages` and `names` decide what the answer
+is. Many processes can share the same ports (SO_REUSEPORT). A server binds to 127.x addresses only,
+and ends when its standard input closes, so that it does not outlive its parent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lycosa.simweb.world import World
 
 BACKLOG = 4096
 DATAGRAMS_PER_TURN = 64
-LOG_SECONDS = 0.002  # that the end of a response may wait to be logged
+LOG_SECONDS = 0.002  # for which the end of a response may wait to be logged
 IDLE_SECONDS = 1.0
 FULL_PAUSE = 0.1  # seconds without accepting when file descriptors run out
 _TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x28"  # fatal: handshake failure
@@ -111,7 +111,7 @@ class Loop:
 
 
 class Listener:
-    """Accepts connections at one address, one per turn: the others get theirs too."""
+    """Accepts connections at one address, one per turn, so that other addresses get their share."""
 
     def __init__(self, server: Server, sock: socket.socket, scheme: str) -> None:
         self._server, self._sock, self._scheme = server, sock, scheme
@@ -166,7 +166,7 @@ class NameServer:
 
 
 class ParentPipe:
-    """Standard input: its end is ours."""
+    """Standard input: when it closes, the server ends."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -227,7 +227,7 @@ class Server:
             Connection(self, sock, scheme)
 
     def run(self) -> None:
-        """Serves until the parent closes our standard input."""
+        """Serves until the parent closes the standard input."""
         while self.loop.running:
             self.loop.turn(LOG_SECONDS if self.log.waiting() else IDLE_SECONDS)
             self.log.flush()  # every request of this turn is on record before it is answered
@@ -245,7 +245,7 @@ class Server:
 
 
 def bound(kind: socket.SocketKind, address: str, port: int) -> socket.socket:
-    """A non-blocking socket that shares its port with our other processes."""
+    """A non-blocking socket that shares its port with the other server processes."""
     sock = socket.socket(socket.AF_INET, kind)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -259,7 +259,7 @@ def bound(kind: socket.SocketKind, address: str, port: int) -> socket.socket:
 
 
 def raise_file_limit() -> int:
-    """As many open files as the system lets us have."""
+    """Raises the limit of open files to what the system allows; returns it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard

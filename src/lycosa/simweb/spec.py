@@ -1,4 +1,4 @@
-"""What a simulated web is asked to be: one frozen value, and the shares of everything odd in it.
+"""The specification of a simulated web: one frozen value, and the shares of all behaviours in it.
 
 Owns the names of all behaviours that a domain can have and their default shares. The same
 `WorldSpec` always gives the same web, on every machine. Imports no I/O and no randomness.
@@ -94,7 +94,7 @@ class WorldSpec:
 
     def __post_init__(self) -> None:
         if self.domains < 1 or self.pages < 1 or self.links < 1:
-            raise UserError("domains, pages and links of a simulated web must be at least 1.")
+            raise UserError("A simulated web needs at least 1 domain, 1 page and 1 link.")
         for name, value in (("https", self.https), ("slow", self.slow), *self.mix):
             if not 0 <= value <= 1:
                 raise UserError(f"The share of {name} must lie between 0 and 1, not {value}.")
@@ -114,7 +114,7 @@ class WorldSpec:
         return self.with_mix(wanted)
 
     def shares(self) -> dict[str, float]:
-        """The mix that counts."""
+        """The share of each behaviour."""
         if self.plain:
             return dict.fromkeys(DEFAULT_MIX, 0.0) | {"robots-allow": 1.0, "upgrade": 1.0}
         return {**DEFAULT_MIX, **dict(self.mix)}

@@ -1,8 +1,8 @@
-"""Pages out of the ordinary, as one table: what each path answers and what should come of it.
+"""Special pages, as one table: what each path answers, and which outcome a correct crawler records.
 
 Owns the special paths of every feature in `spec.FEATURES`. A row says both what the server sends
-and what a correct crawler makes of it, so that the two can't drift apart. Pure data and small
-builders; knows nothing of sites, sockets or of the crawler.
+and what a correct crawler makes of it, so that the two always agree. Pure data and small builders;
+it knows nothing of sites, sockets or the crawler.
 """
 
 from __future__ import annotations

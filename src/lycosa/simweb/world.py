@@ -1,8 +1,8 @@
 """The simulated web as a pure value: its domains, hosts, pages, links and rules.
 
-Owns what exists and who links to whom; every answer is computed from the spec, nothing is stored
-but caches. Renders nothing (`pages`), walks nothing (`walk`), and imports no I/O, clock or
-randomness, so that it can say what a correct crawler finds without running anything.
+Owns what exists and which page links to which. Every answer is computed from the spec; nothing is
+stored but caches. `pages` renders it, `walk` says what a correct crawler finds in it. It imports no
+I/O, clock or randomness.
 
 Domain number i is `d000000.test` and so on: no suffix list knows `test`, so each is registrable.
 A host has ordinary pages 0 .. n-1; page p links to pages 8p+1 .. 8p+8, so all hang on '/' (page
@@ -25,7 +25,7 @@ LANGS = ("en", "de", "fr", "es", "nl", "it", "pt", "sv")
 CHILDREN = 8  # links from a page down the tree
 _ZIPF = 4096  # precomputed draws
 RUNS = 512  # different blocks of links into the host, and as many out of it
-_CACHED_SITES = 200_000  # then the cache starts again: memory stays bounded in any world
+_CACHED_SITES = 200_000  # then the cache is emptied, so that memory stays bounded
 
 # Which draw decides what, so that one setting does not change the others.
 _FAULT, _HTTPS, _UPGRADE, _WWW, _BLOG, _PAGES, _ROBOTS, _DELAY, _LANG, _SLOW, _FEATURE = range(11)
@@ -57,7 +57,7 @@ class Site:
 
     @property
     def scheme(self) -> str:
-        """Where a crawler ends up that tries https first."""
+        """The scheme at which a crawler arrives that tries https first."""
         return "https" if self.https and self.fault != "tls-broken" else "http"
 
     @property
@@ -296,13 +296,13 @@ class World:
     # Rules
 
     def allowed(self, url: str) -> bool | None:
-        """May a page at that URL be requested? None: both answers are right."""
+        """Whether a page at that URL may be requested. None: a crawler may do either."""
         parts = urlsplit(url)
         path = parts.path + ("?" + parts.query if parts.query else "")
         place = self.place(parts.hostname or "")
         if place is None:
             if malice.number_of(parts.hostname or "", self.spec.malice) >= 0:
-                return None  # what their robots.txt means is for others to test
+                return None  # their robots.txt is random: what it means is not known here
             return hostile.allowed(parts.hostname or "")
         kind = rules.robots_kind(place.robots)
         return None if kind.undecided else kind.allowed(path)

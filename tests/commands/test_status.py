@@ -1,16 +1,12 @@
-"""Status, pages and audit as a person reads them."""
+"""`lycosa status` as a person reads it."""
 
 import json
 from typing import Any
 
 import pytest
 
-from lycosa.archive.audit import AuditReport, audit_visits
-from lycosa.archive.ledger import LedgerVisit
-from lycosa.commands.audit import report_lines
-from lycosa.commands.look import limit_of, page_json, page_line, record_lines, status_lines
+from lycosa.commands.status import limit_of, long_waits, status_lines
 from lycosa.frontier.keys import SETTINGS_KEY
-from lycosa.records import PageRow
 from lycosa.settings.values import CrawlSettings
 
 NOW = 1_800_000_000_000
@@ -87,8 +83,6 @@ def test_status_shows_what_is_tried_again() -> None:
 
 
 def test_status_names_those_who_wait_longest() -> None:
-    from lycosa.commands.look import long_waits
-
     stored = {SETTINGS_KEY: json.dumps(CrawlSettings(email="tests@lycosa.example").to_json())}
     waits = [
         {"domain": "slow.test", "seconds": 80_000.0, "delay": 86_400.0, "failures": 0},
@@ -101,59 +95,3 @@ def test_status_names_those_who_wait_longest() -> None:
         "waiting  slow.test 22:13 h (Crawl-delay 1 d 0 h), busy.test 10:00 min (overloaded),"
         " dead.test 4:40 min (after a failure)"
     ) in status_lines(found, NOW)
-
-
-def test_a_page_as_a_line_a_record_and_json() -> None:
-    row = PageRow(
-        domain_id=5,
-        fp=6,
-        url="https://example.org/a",
-        order=-1,
-        depth=1,
-        fetched_ms=NOW,
-        status=301,
-        outcome="redirect",
-        redirect="https://example.org/b",
-        text_row=b"x",
-    )
-    assert page_line(row) == (
-        "2027-01-15T08:00:00Z 301 redirect     https://example.org/a -> https://example.org/b"
-    )
-    assert "redirect https://example.org/b" in record_lines(row)
-    assert not any(line.startswith("title") for line in record_lines(row))
-    values = page_json(row)
-    assert values["fetched_at"] == "2027-01-15T08:00:00Z"
-    assert not {"text_row", "fp", "order"} & set(values)
-
-
-def visit(start: int, end: int) -> LedgerVisit:
-    return LedgerVisit(1, "example.org", NOW + start, NOW + end, requests=1, unfinished=False)
-
-
-def test_a_polite_crawl_passes_the_audit() -> None:
-    lines = report_lines(audit_visits([visit(0, 500), visit(70_500, 71_000)], 70), 70)
-    assert "2 visits to 1 domains, 0 of them cut off." in lines
-    assert "was 70.000 s; at least 70 s were asked for." in lines[1]
-    assert lines[-1] == "Every visit was polite."
-    assert "No domain was visited twice." in report_lines(AuditReport(), 70)
-
-
-def test_the_audit_tells_how_close_visits_to_an_address_came() -> None:
-    from lycosa.archive.address_audit import AddressReport
-    from lycosa.commands.audit import address_lines
-
-    report = AddressReport()
-    assert address_lines(report, 1.0) == []
-    report.note("192.0.2.1", 1000, 1000)
-    (told,) = address_lines(report, 1.0)
-    assert "to one address was 1.000 s; at least 1 s were asked for (--ip-delay)" in told
-    report.note("192.0.2.1", -38, 1000)
-    head, example = address_lines(report, 1.0)
-    assert "too close 1 times" in head and example == "  192.0.2.1: -0.038 s"
-    assert address_lines(report, 0.0) == []
-
-
-def test_a_rude_crawl_does_not() -> None:
-    lines = report_lines(audit_visits([visit(0, 500), visit(60_500, 61_000)], 70), 70)
-    assert "NOT POLITE: 1 visits came too soon, 0 overlapped." in lines
-    assert "the next began 60.000 s later, 70 s were needed (engines 1 and 1)" in lines[-1]

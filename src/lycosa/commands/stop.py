@@ -1,0 +1,24 @@
+"""`lycosa stop`: leaves a request to stop in the store; the supervisors find it there."""
+
+from __future__ import annotations
+
+import sys
+
+from lycosa.commands.printing import print_json
+from lycosa.commands.which_crawl import crawl_running, opened
+from lycosa.settings.collect import Values
+
+
+def stop(values: Values, _: list[str]) -> int:
+    """Ask a crawl to stop."""
+    with opened(values) as reader:
+        running = crawl_running(values, reader.status())
+        if running:
+            reader.request_stop()
+    if values["json"]:
+        print_json({"stopping": running})
+    elif running:
+        print("The crawl finishes what is in flight and stops.")
+    else:
+        print("The crawl is not running.", file=sys.stderr)
+    return 0

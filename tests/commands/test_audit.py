@@ -1,0 +1,38 @@
+"""`lycosa audit` as a person reads it."""
+
+from lycosa.archive.address_audit import AddressReport
+from lycosa.archive.audit import AuditReport, audit
+from lycosa.archive.ledger import LedgerVisit
+from lycosa.commands.audit import address_lines, report_lines
+
+NOW = 1_800_000_000_000
+
+
+def visit(start: int, end: int) -> LedgerVisit:
+    return LedgerVisit(1, "example.org", NOW + start, NOW + end, requests=1, unfinished=False)
+
+
+def test_a_polite_crawl_passes_the_audit() -> None:
+    lines = report_lines(audit_visits([visit(0, 500), visit(70_500, 71_000)], 70), 70)
+    assert "2 visits to 1 domains, 0 of them cut off." in lines
+    assert "was 70.000 s; at least 70 s were asked for." in lines[1]
+    assert lines[-1] == "Every visit was polite."
+    assert "No domain was visited twice." in report_lines(AuditReport(), 70)
+
+
+def test_the_audit_tells_how_close_visits_to_an_address_came() -> None:
+    report = AddressReport()
+    assert address_lines(report, 1.0) == []
+    report.note("192.0.2.1", 1000, 1000)
+    (told,) = address_lines(report, 1.0)
+    assert "to one address was 1.000 s; at least 1 s were asked for (--ip-delay)" in told
+    report.note("192.0.2.1", -38, 1000)
+    head, example = address_lines(report, 1.0)
+    assert "too close 1 times" in head and example == "  192.0.2.1: -0.038 s"
+    assert address_lines(report, 0.0) == []
+
+
+def test_a_rude_crawl_does_not() -> None:
+    lines = report_lines(audit_visits([visit(0, 500), visit(60_500, 61_000)], 70), 70)
+    assert "NOT POLITE: 1 visits came too soon, 0 overlapped." in lines
+    assert "the next began 60.000 s later, 70 s were needed (engines 1 and 1)" in lines[-1]

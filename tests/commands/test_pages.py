@@ -1,0 +1,30 @@
+"""A page as `lycosa pages` and `lycosa show` print it."""
+
+from lycosa.commands.printing import page_json, page_line
+from lycosa.commands.show import record_lines
+from lycosa.records import PageRow, Url
+
+NOW = 1_800_000_000_000
+
+
+def test_a_page_as_a_line_a_record_and_json() -> None:
+    row = PageRow(
+        domain_id=5,
+        fp=6,
+        url=Url("https://example.org/a"),
+        order=-1,
+        depth=1,
+        fetched_ms=NOW,
+        status=301,
+        outcome="redirect",
+        redirect="https://example.org/b",
+        text_row=b"x",
+    )
+    assert page_line(row) == (
+        "2027-01-15T08:00:00Z 301 redirect     https://example.org/a -> https://example.org/b"
+    )
+    assert "redirect https://example.org/b" in record_lines(row)
+    assert not any(line.startswith("title") for line in record_lines(row))
+    values = page_json(row)
+    assert values["fetched_at"] == "2027-01-15T08:00:00Z"
+    assert not {"text_row", "fp", "order"} & set(values)
