@@ -1,46 +1,18 @@
-/* What comes in over one libcurl handle, kept without the interpreter: see inbox.py, which says
- * what an Inbox does and does the same in Python.
- *
- * libcurl calls the three functions at the end while the engine has let go of the GIL. Headers and
- * body are bytes in memory of our own, so only the two questions to the receiver need it. */
+/* What comes in over one libcurl handle, kept without the interpreter. `receive` says what an Inbox
+   does, and does the same in Python where this module could not be built.
+
+   libcurl calls the three functions at the end while the engine has released the GIL. Headers and
+   body are in memory of the C library, so that only the two questions to the receiver need it. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <structmember.h>
+#include "../_buffer.h"
 
 #define HEAD_ROOM 2048        /* an ordinary response's headers */
 #define HEAD_KEPT (16 * 1024) /* what an idle Inbox may hold on to */
-#define BODY_ROOM (16 * 1024)
-
-typedef struct {
-    char *data;
-    size_t size, room;
-} Bytes;
-
-/* Room for more bytes at the end, by doubling; 0 if there is no memory. */
-static int extend(Bytes *bytes, const char *data, size_t size, size_t first) {
-    size_t needed = bytes->size + size;
-    if (size == 0) return 1; /* there may be no memory yet, and memcpy must not be given none */
-    if (needed > bytes->room) {
-        size_t room = bytes->room ? bytes->room : first;
-        while (room < needed) room *= 2;
-        char *moved = realloc(bytes->data, room);
-        if (moved == NULL) return 0;
-        bytes->data = moved;
-        bytes->room = room;
-    }
-    memcpy(bytes->data + bytes->size, data, size);
-    bytes->size = needed;
-    return 1;
-}
-
-static void release(Bytes *bytes) {
-    free(bytes->data);
-    *bytes = (Bytes){0};
-}
+#define BODY_ROOM (16 * 1024) /* the most that libcurl hands over at once */
 
 /* Quota */
 
@@ -77,8 +49,8 @@ typedef struct {
     PyObject ob_base;
     PyObject *receiver;
     Quota *quota;
-    Bytes head, body;
-    size_t limit; /* of the body; 0 until its first piece has come */
+    Buffer head, body;
+    Py_ssize_t limit; /* of the body; 0 until its first piece has come */
     char cut, refused;
 } Inbox;
 
@@ -95,9 +67,9 @@ static int inbox_init(PyObject *self, PyObject *args, PyObject *kwargs) {
 }
 
 static void empty(Inbox *inbox) {
-    if (inbox->quota != NULL) inbox->quota->used -= (Py_ssize_t)inbox->body.size;
-    release(&inbox->body);
-    if (inbox->head.room > HEAD_KEPT) release(&inbox->head);
+    if (inbox->quota != NULL) inbox->quota->used -= inbox->body.size;
+    buffer_free(&inbox->body);
+    if (inbox->head.room > HEAD_KEPT) buffer_free(&inbox->head);
     inbox->head.size = 0;
     inbox->limit = 0;
     inbox->cut = inbox->refused = 0;
@@ -117,7 +89,7 @@ static void inbox_dealloc(PyObject *self) {
     Inbox *inbox = (Inbox *)self;
     PyObject_GC_UnTrack(self);
     empty(inbox);
-    release(&inbox->head);
+    buffer_free(&inbox->head);
     Py_CLEAR(inbox->receiver);
     Py_CLEAR(inbox->quota);
     Py_TYPE(self)->tp_free(self);
@@ -129,13 +101,13 @@ static PyObject *inbox_empty(PyObject *self, PyObject *Py_UNUSED(unused)) {
 }
 
 static PyObject *inbox_head(PyObject *self, PyObject *Py_UNUSED(unused)) {
-    Bytes *head = &((Inbox *)self)->head;
-    return PyBytes_FromStringAndSize(head->data, (Py_ssize_t)head->size);
+    Buffer *head = &((Inbox *)self)->head;
+    return PyBytes_FromStringAndSize(head->data, head->size);
 }
 
 static PyObject *inbox_body(PyObject *self, PyObject *Py_UNUSED(unused)) {
-    Bytes *body = &((Inbox *)self)->body;
-    return PyBytes_FromStringAndSize(body->data, (Py_ssize_t)body->size);
+    Buffer *body = &((Inbox *)self)->body;
+    return PyBytes_FromStringAndSize(body->data, body->size);
 }
 
 static PyMethodDef inbox_methods[] = {
@@ -170,42 +142,42 @@ static PyTypeObject InboxType = {
 
 static size_t on_header(char *data, size_t size, size_t count, void *self) {
     Inbox *inbox = self;
-    if (extend(&inbox->head, data, size * count, HEAD_ROOM)) return size * count;
+    size_t given = size * count;
+    if (buffer_add(&inbox->head, data, (Py_ssize_t)given, HEAD_ROOM) == 0) return given;
     inbox->refused = 1;
     return 0;
 }
 
 /* The receiver's answer to the first piece: how many bytes of the body it wants, 0 for none. */
-static size_t ask_limit(Inbox *inbox, const char *data, size_t size) {
+static Py_ssize_t ask_limit(Inbox *inbox, const char *data, Py_ssize_t size) {
     Py_ssize_t limit = 0;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *answer =
-        PyObject_CallMethod(inbox->receiver, "on_body", "y#", data, (Py_ssize_t)size);
+    PyObject *answer = PyObject_CallMethod(inbox->receiver, "on_body", "y#", data, size);
     if (answer != NULL) {
         limit = PyLong_AsSsize_t(answer);
         Py_DECREF(answer);
     }
     if (PyErr_Occurred()) PyErr_WriteUnraisable((PyObject *)inbox);
     PyGILState_Release(state);
-    return limit > 0 ? (size_t)limit : 0;
+    return limit > 0 ? limit : 0;
 }
 
 static size_t on_body(char *data, size_t size, size_t count, void *self) {
     Inbox *inbox = self;
-    size_t given = size * count, wanted = given;
+    Py_ssize_t given = (Py_ssize_t)(size * count), wanted = given;
     if (given == 0) return 0;
     if (inbox->limit == 0 && (inbox->limit = ask_limit(inbox, data, given)) == 0) return 0;
-    if (inbox->body.size + given > inbox->limit) {
+    if (given > inbox->limit - inbox->body.size) {
         wanted = inbox->limit - inbox->body.size;
         inbox->cut = 1;
     }
-    if (!extend(&inbox->body, data, wanted, BODY_ROOM)) {
+    if (buffer_add(&inbox->body, data, wanted, BODY_ROOM) < 0) {
         inbox->refused = 1;
         return 0;
     }
-    inbox->quota->used += (Py_ssize_t)wanted;
+    inbox->quota->used += wanted;
     inbox->refused = inbox->quota->used > inbox->quota->limit;
-    return inbox->cut || inbox->refused ? 0 : given;
+    return inbox->cut || inbox->refused ? 0 : (size_t)given;
 }
 
 static int on_connected(void *self, char *peer, char *local, int port, int local_port) {

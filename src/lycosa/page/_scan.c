@@ -10,6 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <string.h>
+#include "../_buffer.h"
 
 /* What an element is. `html_scan` has the same list in Python. */
 enum {
@@ -53,6 +54,7 @@ enum {
 #define DEPTH_MAX 500    /* open elements; browsers have such a limit too */
 #define WAITING_MAX 16   /* formatting elements that wait to go on */
 #define WALK_MAX 50000   /* steps through the stack that one page may cost */
+#define FIRST_ROOM 512   /* bytes of a buffer at first */
 
 struct element {
     char name[NAME_SIZE];
@@ -81,11 +83,6 @@ static const unsigned short windows[32] = {
     0x2039, 0x152,  0x8D,   0x17D,  0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
     0x2013, 0x2014, 0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178,
 };
-
-typedef struct {
-    char *data;
-    Py_ssize_t size, room;
-} Buffer;
 
 enum { HTML, SVG, MATH };                     /* name spaces */
 enum { OUT, IN_TABLE, CELL, SELECT, FRAMES }; /* which insertion mode, roughly */
@@ -141,22 +138,12 @@ static const struct element *find_element(const char *begin, const char *end) {
     return &unknown;
 }
 
-/* -- buffers ------------------------------------------------------------------------------- */
+/* -- text that is kept ---------------------------------------------------------------------- */
 
 static int add(Buffer *buffer, const char *data, Py_ssize_t size) {
-    if (size > buffer->room - buffer->size) {
-        Py_ssize_t room = buffer->room + buffer->room / 2 + size + 256;
-        char *grown = PyMem_Realloc(buffer->data, (size_t)room);
-        if (grown == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        buffer->data = grown;
-        buffer->room = room;
-    }
-    if (size > 0) memcpy(buffer->data + buffer->size, data, (size_t)size);
-    buffer->size += size;
-    return 0;
+    if (buffer_add(buffer, data, size, FIRST_ROOM) == 0) return 0;
+    PyErr_NoMemory();
+    return -1;
 }
 
 /* Visible characters without white space, after what is pending. */
@@ -1229,7 +1216,7 @@ static void give_back(Buffer *buffer) {
     if (spare.data == NULL && buffer->room <= SPARE_MAX)
         spare = *buffer;
     else
-        PyMem_Free(buffer->data);
+        buffer_free(buffer);
 }
 
 static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -1258,7 +1245,7 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     }
     Py_XDECREF(scan.items);
     give_back(&scan.text);
-    PyMem_Free(scan.value.data);
+    buffer_free(&scan.value);
     PyBuffer_Release(&page);
     return result;
 }
