@@ -24,6 +24,8 @@ MODULES = ("fetch/_receive", "urls/_links", "page/_scan")
 ENOUGH = 95.0  # per cent of the lines of each module
 CHECKED = ("-g", "-O1", "-fsanitize=address,undefined,fuzzer-no-link", "-fno-sanitize-recover=all")
 COUNTED = ("-g", "-O0", "-fprofile-instr-generate", "-fcoverage-mapping")
+# The interpreter's memory, which a target can make fail, in the place of the C library's.
+MEMORY = ("-DBUFFER_REALLOC=PyMem_RawRealloc", "-DBUFFER_RELEASE=PyMem_RawFree")
 # How much slower than usual: the limit of CPU time for one input is that much higher.
 SLOWER = "15"
 WEIGHTS = {"scan": 3.0, "page": 2.0, "links": 2.0, "inbox": 2.0, "whole": 3.0}
@@ -51,8 +53,8 @@ def build(name: str, flags: Sequence[str]) -> Path:
     for module in MODULES:
         file = ROOT / "src" / "lycosa" / f"{module}.c"
         target = source / "lycosa" / f"{module}{suffix}"
-        words = ["clang", *flags, "-w", "-shared", "-fPIC", include, str(file), "-o", str(target)]
-        subprocess.run(words, check=True)
+        options = [*flags, *MEMORY, "-w", "-shared", "-fPIC", include]
+        subprocess.run(["clang", *options, str(file), "-o", str(target)], check=True)
     return source
 
 

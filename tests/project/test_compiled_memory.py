@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -152,6 +153,47 @@ def test_pieces_of_nothing_are_no_memory(tmp_path: Path) -> None:
         [sys.executable, "-c", EMPTY, built], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+BUFFER = r"""
+#include <assert.h>
+#include <stddef.h>
+static void *none(void *data, size_t size) { (void)data, (void)size; return NULL; }
+static void kept(void *data) { (void)data; }
+#define BUFFER_REALLOC none
+#define BUFFER_RELEASE kept
+#include "_buffer.h"
+int main(void) {
+    char room[4] = "ab";
+    Buffer buffer = {room, 2, 4};
+    assert(buffer_add(&buffer, "cd", 2, 16) == 0 && buffer.size == 4);
+    assert(buffer_add(&buffer, "e", 1, 16) == -1);
+    assert(buffer_add(&buffer, "e", PY_SSIZE_T_MAX, 16) == -1);
+    assert(buffer_add(&buffer, NULL, 0, 16) == 0);
+    assert(buffer.data == room && buffer.size == 4 && buffer.room == 4);
+    assert(memcmp(room, "abcd", 4) == 0);
+    buffer_free(&buffer);
+    assert(buffer.data == NULL && buffer.size == 0 && buffer.room == 0);
+    assert(buffer_add(&buffer, NULL, 0, 16) == 0 && buffer.data == NULL);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed")
+def test_a_buffer_without_memory_stays_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "test.c").write_text(BUFFER)
+    include = [f"-I{sysconfig.get_paths()['include']}", f"-I{SOURCES}"]
+    undefined = ["-fsanitize=undefined", "-fno-sanitize-recover"]
+    words = ["gcc", "-Wall", "-Wextra", "-Werror", *undefined, *include, "test.c", "-o", "test"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    subprocess.run([tmp_path / "test"], check=True)
+
+
+def test_memory_that_grows_is_that_of_the_shared_buffer() -> None:
+    for path in SOURCES.rglob("*.c"):
+        own = re.findall(r"\b(?:[mc]alloc|realloc|free|PyMem_\w+)\(", path.read_text("utf-8"))
+        assert own == [], path
 
 
 @pytest.mark.slow

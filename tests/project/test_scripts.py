@@ -60,6 +60,7 @@ def tree(tmp_path: Path) -> Path:
     python = tmp_path / ".venv/bin/python"
     python.write_text(PYTHON)
     python.chmod(0o755)
+    (tmp_path / ".venv/bin/clang-format").symlink_to("/bin/true")
     stamp = '. scripts/_venv\nwanted >"$VENV/lycosa-test"'
     subprocess.run(["sh", "-c", stamp, "scripts/x"], cwd=tmp_path, check=True)
     return tmp_path

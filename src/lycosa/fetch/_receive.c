@@ -1,64 +1,27 @@
-/* What comes in over one libcurl handle, kept without the interpreter: see inbox.py, which says
- * what an Inbox does and does the same in Python.
- *
- * libcurl calls the three functions at the end while the engine has let go of the GIL. Headers and
- * body are bytes in memory of our own, so only the two questions to the receiver need it. */
+/* What comes in over one libcurl handle, kept without the interpreter. `receive` says what an Inbox
+   does, and does the same in Python where this module could not be built.
+
+   libcurl calls the three functions at the end while the engine has released the GIL. Headers and
+   body are in memory of the C library, so that only the two questions to the receiver need it. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <structmember.h>
+#include "../_buffer.h"
 
-#define HEAD_ROOM 2048         /* an ordinary response's headers */
-#define HEAD_KEPT (16 * 1024)  /* what an idle Inbox may hold on to */
-#define BODY_ROOM (16 * 1024)
-
-typedef struct {
-    char *data;
-    size_t size, room;
-} Bytes;
-
-/* Room for more bytes at the end, by doubling; 0 if there is no memory. */
-static int
-extend(Bytes *bytes, const char *data, size_t size, size_t first)
-{
-    size_t needed = bytes->size + size;
-    if (size == 0)
-        return 1; /* there may be no memory yet, and memcpy must not be given none */
-    if (needed > bytes->room) {
-        size_t room = bytes->room ? bytes->room : first;
-        while (room < needed)
-            room *= 2;
-        char *moved = realloc(bytes->data, room);
-        if (moved == NULL)
-            return 0;
-        bytes->data = moved;
-        bytes->room = room;
-    }
-    memcpy(bytes->data + bytes->size, data, size);
-    bytes->size = needed;
-    return 1;
-}
-
-static void
-release(Bytes *bytes)
-{
-    free(bytes->data);
-    *bytes = (Bytes){0};
-}
+#define HEAD_ROOM 2048        /* an ordinary response's headers */
+#define HEAD_KEPT (16 * 1024) /* what an idle Inbox may hold on to */
+#define BODY_ROOM (16 * 1024) /* the most that libcurl hands over at once */
 
 /* Quota */
 
 typedef struct {
-    PyObject_HEAD
+    PyObject ob_base;
     Py_ssize_t limit, used;
 } Quota;
 
-static int
-quota_init(PyObject *self, PyObject *args, PyObject *kwargs)
-{
+static int quota_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"limit", NULL};
     Quota *quota = (Quota *)self;
     quota->used = 0;
@@ -72,8 +35,7 @@ static PyMemberDef quota_members[] = {
 };
 
 static PyTypeObject QuotaType = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "lycosa.fetch._receive.Quota",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lycosa.fetch._receive.Quota",
     .tp_basicsize = sizeof(Quota),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = PyType_GenericNew,
@@ -84,17 +46,15 @@ static PyTypeObject QuotaType = {
 /* Inbox */
 
 typedef struct {
-    PyObject_HEAD
+    PyObject ob_base;
     PyObject *receiver;
     Quota *quota;
-    Bytes head, body;
-    size_t limit;  /* of the body; 0 until its first piece has come */
+    Buffer head, body;
+    Py_ssize_t limit; /* of the body; 0 until its first piece has come */
     char cut, refused;
 } Inbox;
 
-static int
-inbox_init(PyObject *self, PyObject *args, PyObject *kwargs)
-{
+static int inbox_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"receiver", "quota", NULL};
     Inbox *inbox = (Inbox *)self;
     PyObject *receiver, *quota;
@@ -106,64 +66,48 @@ inbox_init(PyObject *self, PyObject *args, PyObject *kwargs)
     return 0;
 }
 
-static void
-empty(Inbox *inbox)
-{
-    if (inbox->quota != NULL)
-        inbox->quota->used -= (Py_ssize_t)inbox->body.size;
-    release(&inbox->body);
-    if (inbox->head.room > HEAD_KEPT)
-        release(&inbox->head);
+static void empty(Inbox *inbox) {
+    if (inbox->quota != NULL) inbox->quota->used -= inbox->body.size;
+    buffer_free(&inbox->body);
+    if (inbox->head.room > HEAD_KEPT) buffer_free(&inbox->head);
     inbox->head.size = 0;
     inbox->limit = 0;
     inbox->cut = inbox->refused = 0;
 }
 
-static int
-inbox_traverse(PyObject *self, visitproc visit, void *arg)
-{
+static int inbox_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(((Inbox *)self)->receiver);
     return 0;
 }
 
-static int
-inbox_clear_references(PyObject *self)
-{
+static int inbox_clear_references(PyObject *self) {
     Py_CLEAR(((Inbox *)self)->receiver);
     return 0;
 }
 
-static void
-inbox_dealloc(PyObject *self)
-{
+static void inbox_dealloc(PyObject *self) {
     Inbox *inbox = (Inbox *)self;
     PyObject_GC_UnTrack(self);
     empty(inbox);
-    release(&inbox->head);
+    buffer_free(&inbox->head);
     Py_CLEAR(inbox->receiver);
     Py_CLEAR(inbox->quota);
     Py_TYPE(self)->tp_free(self);
 }
 
-static PyObject *
-inbox_empty(PyObject *self, PyObject *Py_UNUSED(unused))
-{
+static PyObject *inbox_empty(PyObject *self, PyObject *Py_UNUSED(unused)) {
     empty((Inbox *)self);
     Py_RETURN_NONE;
 }
 
-static PyObject *
-inbox_head(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    Bytes *head = &((Inbox *)self)->head;
-    return PyBytes_FromStringAndSize(head->data, (Py_ssize_t)head->size);
+static PyObject *inbox_head(PyObject *self, PyObject *Py_UNUSED(unused)) {
+    Buffer *head = &((Inbox *)self)->head;
+    return PyBytes_FromStringAndSize(head->data, head->size);
 }
 
-static PyObject *
-inbox_body(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    Bytes *body = &((Inbox *)self)->body;
-    return PyBytes_FromStringAndSize(body->data, (Py_ssize_t)body->size);
+static PyObject *inbox_body(PyObject *self, PyObject *Py_UNUSED(unused)) {
+    Buffer *body = &((Inbox *)self)->body;
+    return PyBytes_FromStringAndSize(body->data, body->size);
 }
 
 static PyMethodDef inbox_methods[] = {
@@ -182,8 +126,7 @@ static PyMemberDef inbox_members[] = {
 };
 
 static PyTypeObject InboxType = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "lycosa.fetch._receive.Inbox",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lycosa.fetch._receive.Inbox",
     .tp_basicsize = sizeof(Inbox),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
@@ -197,58 +140,47 @@ static PyTypeObject InboxType = {
 
 /* What libcurl calls. Anything but the number of bytes it gave ends the transfer. */
 
-static size_t
-on_header(char *data, size_t size, size_t count, void *self)
-{
+static size_t on_header(char *data, size_t size, size_t count, void *self) {
     Inbox *inbox = self;
-    if (extend(&inbox->head, data, size * count, HEAD_ROOM))
-        return size * count;
+    size_t given = size * count;
+    if (buffer_add(&inbox->head, data, (Py_ssize_t)given, HEAD_ROOM) == 0) return given;
     inbox->refused = 1;
     return 0;
 }
 
 /* The receiver's answer to the first piece: how many bytes of the body it wants, 0 for none. */
-static size_t
-ask_limit(Inbox *inbox, const char *data, size_t size)
-{
+static Py_ssize_t ask_limit(Inbox *inbox, const char *data, Py_ssize_t size) {
     Py_ssize_t limit = 0;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *answer = PyObject_CallMethod(inbox->receiver, "on_body", "y#", data, (Py_ssize_t)size);
+    PyObject *answer = PyObject_CallMethod(inbox->receiver, "on_body", "y#", data, size);
     if (answer != NULL) {
         limit = PyLong_AsSsize_t(answer);
         Py_DECREF(answer);
     }
-    if (PyErr_Occurred())
-        PyErr_WriteUnraisable((PyObject *)inbox);
+    if (PyErr_Occurred()) PyErr_WriteUnraisable((PyObject *)inbox);
     PyGILState_Release(state);
-    return limit > 0 ? (size_t)limit : 0;
+    return limit > 0 ? limit : 0;
 }
 
-static size_t
-on_body(char *data, size_t size, size_t count, void *self)
-{
+static size_t on_body(char *data, size_t size, size_t count, void *self) {
     Inbox *inbox = self;
-    size_t given = size * count, wanted = given;
-    if (given == 0)
-        return 0;
-    if (inbox->limit == 0 && (inbox->limit = ask_limit(inbox, data, given)) == 0)
-        return 0;
-    if (inbox->body.size + given > inbox->limit) {
+    Py_ssize_t given = (Py_ssize_t)(size * count), wanted = given;
+    if (given == 0) return 0;
+    if (inbox->limit == 0 && (inbox->limit = ask_limit(inbox, data, given)) == 0) return 0;
+    if (given > inbox->limit - inbox->body.size) {
         wanted = inbox->limit - inbox->body.size;
         inbox->cut = 1;
     }
-    if (!extend(&inbox->body, data, wanted, BODY_ROOM)) {
+    if (buffer_add(&inbox->body, data, wanted, BODY_ROOM) < 0) {
         inbox->refused = 1;
         return 0;
     }
-    inbox->quota->used += (Py_ssize_t)wanted;
+    inbox->quota->used += wanted;
     inbox->refused = inbox->quota->used > inbox->quota->limit;
-    return inbox->cut || inbox->refused ? 0 : given;
+    return inbox->cut || inbox->refused ? 0 : (size_t)given;
 }
 
-static int
-on_connected(void *self, char *peer, char *local, int port, int local_port)
-{
+static int on_connected(void *self, char *peer, char *local, int port, int local_port) {
     Inbox *inbox = self;
     int allowed = 0;
     (void)local, (void)port, (void)local_port;
@@ -258,36 +190,31 @@ on_connected(void *self, char *peer, char *local, int port, int local_port)
         allowed = PyObject_IsTrue(answer) == 1;
         Py_DECREF(answer);
     }
-    if (PyErr_Occurred())
-        PyErr_WriteUnraisable((PyObject *)inbox);
+    if (PyErr_Occurred()) PyErr_WriteUnraisable((PyObject *)inbox);
     PyGILState_Release(state);
     return allowed ? 0 : 1;
 }
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT,
+    .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "lycosa.fetch._receive",
     .m_size = -1,
 };
 
-static int
-add_address(PyObject *self, const char *name, void *function)
-{
+static int add_address(PyObject *self, const char *name, void *function) {
     PyObject *number = PyLong_FromVoidPtr(function);
     int failed = number == NULL || PyModule_AddObjectRef(self, name, number) < 0;
     Py_XDECREF(number);
     return failed;
 }
 
-PyMODINIT_FUNC
-PyInit__receive(void)
-{
+PyMODINIT_FUNC PyInit__receive(void) {
     PyObject *self = PyModule_Create(&module);
-    if (self == NULL || PyModule_AddType(self, &QuotaType) < 0
-        || PyModule_AddType(self, &InboxType) < 0
-        || add_address(self, "ON_HEADER", (void *)on_header)
-        || add_address(self, "ON_BODY", (void *)on_body)
-        || add_address(self, "ON_CONNECTED", (void *)on_connected)) {
+    if (self == NULL || PyModule_AddType(self, &QuotaType) < 0 ||
+        PyModule_AddType(self, &InboxType) < 0 ||
+        add_address(self, "ON_HEADER", (void *)on_header) ||
+        add_address(self, "ON_BODY", (void *)on_body) ||
+        add_address(self, "ON_CONNECTED", (void *)on_connected)) {
         Py_XDECREF(self);
         return NULL;
     }

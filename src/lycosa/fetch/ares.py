@@ -2,7 +2,7 @@
 
 Owns the sockets, and the two counts that tell whose fault a failure is. c-ares closes a socket on
 which it could not read a reply and charges every question that was under way there, whoever the
-reply was for. Knows nothing of names, caches and deadlines: that is `dns`.
+reply was for. Knows nothing of names, caches and deadlines, which `dns` owns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Line:
         receive_buffer: int | None = None,
     ) -> None:
         self.heard = 0  # times that something came from a server
-        self.closings = 0  # sockets lost to what came over them: questions suffered for others
+        self.closings = 0  # sockets that c-ares closed because of what came over them
         self._serving = -1
         self._poller = poller
         self._served = served
@@ -113,7 +113,7 @@ class Line:
         self._serving = fd
         self._channel.process_fd(read, fd if events & WRITE else -1)
         if read >= 0 and self._fds.get(fd) and _has_ended(fd):
-            # c-ares overlooks the end of a stream behind half a reply, and would be woken for ever.
+            # c-ares misses the end of a stream behind half a reply, and would be woken for ever.
             _break(fd)
             self._channel.process_fd(fd, -1)
         self._serving = -1

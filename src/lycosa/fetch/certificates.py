@@ -1,8 +1,8 @@
 """The certificates that sites are checked against, laid out as BoringSSL reads them cheaply.
 
 A file of them is parsed whole for each connection: 1 MB and 7 ms with the usual 140. In a folder,
-each lies under a hash of its name, and a connection reads the one that it needs. Which authorities
-are trusted is the system's business.
+each lies under a hash of its name, and a connection reads the one that it needs. The system decides
+which authorities are trusted.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def lay_out(found: Certificates, folder: Path) -> None:
     for name, pem in found:
         ownfiles.write(folder / f"{name}.{taken[name]}", pem.encode("latin-1"))
         taken[name] += 1
-    # All of one name: who is found here is not looked for in the folder.
+    # All of one name, because a name that is found in this file is not looked for in the folder.
     same = "".join(pem for name, pem in found if name == found[0][0])
     ownfiles.write(folder / ANY, same.encode("latin-1"))
 
 
 def as_path(folder: Path) -> str:
-    """The folder by a name that stands for itself: colons separate folders."""
+    """A path of the folder without colons, which to libcurl separate folders."""
     if ":" not in str(folder):
         return str(folder)
     return f"/proc/self/fd/{os.open(folder, os.O_RDONLY | os.O_DIRECTORY)}"

@@ -4,9 +4,9 @@ Owns lookups in flight (one per name, however many ask), their deadlines, the ca
 lifetimes. Says nothing about which addresses may be used: that is `addresses`. Callbacks run in
 the loop's thread, at once when the answer is known, and never inside c-ares.
 
-A name's failure is its own. All lookups share one `Line`, where an unreadable reply for one name
-costs the others a try each: who fails there without a word of the server about its own name is
-asked for once more, alone on a line. What happens there is its own doing.
+One name must not make others fail. All lookups share one `Line`, where an unreadable reply for one
+name costs every other a try. So a name that fails there, though the server said nothing about it,
+is asked for once more on a line of its own, where only its own replies can do harm.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FAILURES = {
     ares.ARES_EBADNAME: Failure.NXDOMAIN,  # such a name can't exist
     ares.ARES_ENOMEM: Failure.LOCAL,
 }
-# What the server says of a name is about that name. Everything else may be the doing of another.
+# With these codes the server speaks of the name itself. Any other may be due to another name.
 _ITS_OWN = frozenset(
     {
         ares.ARES_ENOTFOUND,
@@ -58,7 +58,7 @@ _ITS_OWN = frozenset(
     }
 )
 _NXDOMAIN = Answer((), Failure.NXDOMAIN)
-_NO_TURN = Answer((), Failure.NAMESERVER)  # too many wait to be asked for alone: tried again
+_NO_TURN = Answer((), Failure.NAMESERVER)  # no line was free in time; the URL is tried again
 _LOOPBACK = Answer(("127.0.0.1",))
 
 # Seconds an answer is kept. An hour at most bounds how long a moved site is missed; a minute at
@@ -77,7 +77,7 @@ _REINIT_EVERY = 500  # names
 _DELIVER = 100  # answers handed out in a turn, 50 us each
 _RECEIVE_BUFFER = 4 * 1024 * 1024  # bytes: a burst of replies while the loop is busy parsing
 _LINES_ALONE = 16  # names asked for alone at a time
-_ROUGH_NAMES = 10_000  # names kept that brought unreadable replies: asked for alone at once
+_UNREADABLE_NAMES = 10_000  # names kept that brought unreadable replies: asked for alone at once
 # Printable ASCII without the backslash, which c-ares would take for an escape.
 _PLAUSIBLE = re.compile(r"[!-\[\]-~]{1,255}\Z")
 
@@ -92,7 +92,7 @@ class _Lookup:
         self.askers: list[Asker] = [asker]
         self.deadline = deadline
         self.asked_v6 = False
-        self.line: Line | None = None  # None: it waits for one of its own
+        self.line: Line | None = None  # None: the name waits for a line of its own
         self.heard = self.closings = 0  # of its line, when it was put there
 
     def put_on(self, line: Line) -> None:
@@ -134,10 +134,10 @@ class Resolver:
         self._shared = Line(
             poller, nameservers, timeout / 2, tries, self._deliver, receive_buffer=_RECEIVE_BUFFER
         )
-        self._free: list[Line] = []  # for one name at a time
+        self._free: list[Line] = []  # lines for one name at a time, that have none
         self._alone: dict[_Lookup, Line] = {}
-        self._suspects: deque[_Lookup] = deque()  # wait for such a line
-        self._rough: OrderedDict[str, None] = OrderedDict()
+        self._to_ask_alone: deque[_Lookup] = deque()  # names that wait for such a line
+        self._unreadable: OrderedDict[str, None] = OrderedDict()
 
     @property
     def pending(self) -> int:
@@ -186,8 +186,8 @@ class Resolver:
         lookup = _Lookup(host, callback, self._now() + self._limit)
         self._lookups[host] = lookup
         self._deadlines.append(lookup)
-        if host in self._rough:
-            self._suspect(lookup)
+        if host in self._unreadable:
+            self._ask_alone(lookup)
         else:
             lookup.put_on(self._shared)
             self._ask(lookup, pycares.QUERY_TYPE_A)
@@ -224,14 +224,14 @@ class Resolver:
         while not self._answered and self._deadlines and self._deadlines[0].deadline <= now:
             lookup = self._deadlines.popleft()
             if self._lookups.get(lookup.host) is lookup and lookup.deadline <= now:
-                self._too_late(lookup)
+                self._at_deadline(lookup)
 
-    def _too_late(self, lookup: _Lookup) -> None:
+    def _at_deadline(self, lookup: _Lookup) -> None:
         code = ares.ARES_ETIMEOUT
         if lookup.line is None:
             self._finish(lookup, _NO_TURN, _TTL_TROUBLE)
-        elif self._may_be_innocent(lookup, code):
-            self._suspect(lookup)
+        elif self._may_be_anothers(lookup, code):
+            self._ask_alone(lookup)
         else:
             self._finish(lookup, Answer((), self._failure(lookup, code)), _TTL_TROUBLE)
 
@@ -242,7 +242,7 @@ class Resolver:
         self._closed = True
         self._lookups.clear()
         self._deadlines.clear()
-        self._suspects.clear()
+        self._to_ask_alone.clear()
         for line in (self._shared, *self._free, *self._alone.values()):
             line.close()
         self._alone.clear()
@@ -272,19 +272,21 @@ class Resolver:
             while self._answered and self._left > 0:
                 self._left -= 1
                 lookup, line, result, code = self._answered.popleft()
-                # A late word from the line that it left counts only if it is an answer.
+                # From the line that the name was on before, only an answer counts.
                 if self._lookups.get(lookup.host) is lookup and (lookup.line is line or result):
-                    self._judge(lookup, result, code)
+                    self._conclude(lookup, result, code)
         finally:
             self._delivering = False
 
-    def _judge(self, lookup: _Lookup, result: pycares.DNSResult | None, code: int | None) -> None:
+    def _conclude(
+        self, lookup: _Lookup, result: pycares.DNSResult | None, code: int | None
+    ) -> None:
         found, ttl = _addresses(result)
         if found:
             self._finish(lookup, Answer(found), min(max(ttl, _TTL[0]), _TTL[1]))
         elif code is not None and code != ares.ARES_ENODATA:
-            if self._may_be_innocent(lookup, code):
-                self._suspect(lookup)
+            if self._may_be_anothers(lookup, code):
+                self._ask_alone(lookup)
                 return
             failure = self._failure(lookup, code)
             absent = failure == Failure.NXDOMAIN
@@ -297,42 +299,42 @@ class Resolver:
 
     def _failure(self, lookup: _Lookup, code: int) -> str:
         if code == ares.ARES_EBADRESP:
-            self._rough[lookup.host] = None
-            if len(self._rough) > _ROUGH_NAMES:
-                self._rough.popitem(last=False)
-        elif code in (ares.ARES_ECONNREFUSED, ares.ARES_ETIMEOUT) and _in_vain(lookup, code):
+            self._unreadable[lookup.host] = None
+            if len(self._unreadable) > _UNREADABLE_NAMES:
+                self._unreadable.popitem(last=False)
+        elif code in (ares.ARES_ECONNREFUSED, ares.ARES_ETIMEOUT) and _server_is_away(lookup, code):
             return Failure.NAMESERVER
         return _FAILURES.get(code, Failure.DNS)
 
     # -- names that are asked for alone -------------------------------------------------------
 
-    def _may_be_innocent(self, lookup: _Lookup, code: int) -> bool:
-        """Whether a failure on the shared line may be another name's doing."""
+    def _may_be_anothers(self, lookup: _Lookup, code: int) -> bool:
+        """Whether a failure on the shared line may be due to another name."""
         shared = self._shared
-        if lookup.line is not shared or code in _ITS_OWN or _in_vain(lookup, code):
+        if lookup.line is not shared or code in _ITS_OWN or _server_is_away(lookup, code):
             return False
         return code != ares.ARES_ETIMEOUT or shared.closings > lookup.closings
 
-    def _suspect(self, lookup: _Lookup) -> None:
-        """Ask for it once more, alone, as soon as there is a line."""
+    def _ask_alone(self, lookup: _Lookup) -> None:
+        """Ask for the name once more, on a line of its own, as soon as one is free."""
         lookup.line = None
         lookup.asked_v6 = False
-        self._suspects.append(lookup)
-        self._be_patient(lookup)
-        self._give_lines()
+        self._to_ask_alone.append(lookup)
+        self._new_deadline(lookup)
+        self._give_out_lines()
 
-    def _be_patient(self, lookup: _Lookup) -> None:
+    def _new_deadline(self, lookup: _Lookup) -> None:
         lookup.deadline = self._now() + self._limit
         self._deadlines.append(lookup)
 
-    def _give_lines(self) -> None:
-        while self._suspects and len(self._alone) < _LINES_ALONE:
-            lookup = self._suspects.popleft()
+    def _give_out_lines(self) -> None:
+        while self._to_ask_alone and len(self._alone) < _LINES_ALONE:
+            lookup = self._to_ask_alone.popleft()
             if self._lookups.get(lookup.host) is lookup:
                 line = self._free.pop() if self._free else self._new_line()
                 self._alone[lookup] = line
                 lookup.put_on(line)
-                self._be_patient(lookup)
+                self._new_deadline(lookup)
                 self._ask(lookup, pycares.QUERY_TYPE_A)
 
     def _new_line(self) -> Line:
@@ -344,16 +346,16 @@ class Resolver:
         if line is not None:
             line.cancel()
             self._free.append(line)
-            self._give_lines()
+            self._give_out_lines()
         if answer.addresses:
-            self._rough.pop(lookup.host, None)
+            self._unreadable.pop(lookup.host, None)
         self.remember(lookup.host, answer, ttl)
         for asker in lookup.askers:
             asker(answer)
 
 
-def _in_vain(lookup: _Lookup, code: int) -> bool:
-    """Whether the server is away, for everybody: its line was refused, and heard nothing."""
+def _server_is_away(lookup: _Lookup, code: int) -> bool:
+    """Whether the server answers nobody: the line was refused or closed, and nothing came."""
     line = lookup.line
     if line is None or line.heard > lookup.heard:
         return False

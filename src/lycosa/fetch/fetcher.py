@@ -2,8 +2,8 @@
 
 Owns the connections, their limits in time (S2), and which address they go to: every address is
 looked up, checked (S1) and pinned here. Decides nothing about URLs, robots.txt, delays or
-redirects, decodes nothing, and starts what it is told to start. What comes in over a connection
-is `transfer`'s.
+redirects, decodes nothing, and starts what it is told to start. `transfer` handles what comes in
+over a connection.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAX_ADDRESSES = 2  # tried per request
 _IDLE_SECONDS = 10  # an unused connection is closed when another request starts after that
 # One key share instead of two, one of them post-quantum and large.
 _CURVES = "X25519:P-256:P-384:P-521"
-_LOOK = 0.5  # seconds between looks at who holds memory, while it is short
+_LOOK = 0.5  # seconds between looks at which transfers hold memory, while it is short
 # Seconds of a turn for answers of name servers, and for limits in time that are reached.
 _BUDGET = 0.004
 _STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
@@ -185,7 +185,7 @@ class Fetcher:
         return self.quota.used > self._full
 
     def _share(self, now: float) -> None:
-        """Memory for bodies is short: some of those who hold it end with what they have."""
+        """Memory for bodies is short: some transfers end with what they have received."""
         if now < self._next_look and not self.full:
             return
         self._next_look = now + _LOOK
@@ -234,7 +234,7 @@ class Fetcher:
     # From a name to a connection.
 
     def _looked_up(self, transfer: Transfer, request: Request, answer: Answer) -> None:
-        """Answers may come by the hundred: some are acted on in each turn."""
+        """Only notes the answer: they may come by the hundred, and each turn acts on some."""
         self._answered.append((transfer, request, answer))
 
     def _on_answer(self, transfer: Transfer, request: Request, answer: Answer) -> None:
@@ -243,8 +243,8 @@ class Fetcher:
         if answer.failure:
             self._finish(transfer, (answer.failure, Truncated.NO))
             return
-        # One private address among public ones is reason enough: names that change their
-        # address from one question to the next are how inner networks are attacked.
+        # One private address among public ones is enough to refuse: attacks on inner networks use
+        # names whose address changes from one question to the next (DNS rebinding).
         if not all(map(self._inside, answer.addresses)):
             self._finish(transfer, (Failure.OUTSIDE, Truncated.NO))
             return
@@ -252,7 +252,9 @@ class Fetcher:
             self._finish(transfer, (Failure.PRIVATE, Truncated.NO))
             return
         if request.only and request.only not in answer.addresses:
-            self._finish(transfer, (Failure.DNS, Truncated.NO))  # it has moved meanwhile
+            self._finish(
+                transfer, (Failure.DNS, Truncated.NO)
+            )  # the name has another address by now
             return
         addresses = (request.only,) if request.only else answer.addresses[:_MAX_ADDRESSES]
         transfer.addresses = addresses

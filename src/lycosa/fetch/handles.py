@@ -3,7 +3,7 @@
 Owns the multi handles, their sockets in the poller and their timers. When a request leaves a
 connection open, libcurl walks through all connections of its multi handle, and it compares a new
 request with all of those to the same address: 240 us a page with 5,000 in one handle. So each is
-meant for a few hundred. Knows nothing of what is asked for, and of our limits in time.
+meant for a few hundred. Knows nothing of what is asked for, nor of limits in time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lycosa.fetch import libcurl
 from lycosa.fetch.poller import READ, TROUBLE, WRITE, Poller
 
 SHARE = 256  # requests in flight meant for one multi handle
-_SPARE = 2  # connections, as a multiple of them: those that wait for their next request, too
+_SPARE = 2  # connections for each of them: some are idle between robots.txt and page
 _NEVER = math.inf
 
 
@@ -31,7 +31,7 @@ class Multis:
     ) -> None:
         self._poller = poller
         self._now = now
-        self._on_mishap = on_mishap  # an error of our own, or of libcurl with a socket
+        self._on_mishap = on_mishap  # told of an error of our own, or of libcurl with a socket
         self._count = -(-capacity // SHARE)
         # All connections count, busy ones too: with fewer, none would ever be used again.
         self._connections = max(16, _SPARE * capacity // self._count)
@@ -110,7 +110,7 @@ class _Part:
             else:
                 poller.watch(fd, what != libcurl.POLL_OUT, what != libcurl.POLL_IN, self._on_ready)
         except Exception:
-            self._multis._on_mishap()  # its transfer ends by its limits
+            self._multis._on_mishap()  # the transfer ends when it reaches its limit in time
 
     def _on_timer(self, milliseconds: int) -> None:
         self.due = _NEVER if milliseconds < 0 else self._multis._now() + milliseconds / 1000

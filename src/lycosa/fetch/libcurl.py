@@ -1,4 +1,4 @@
-"""libcurl as curl_cffi ships it: over BoringSSL, whose handshakes cost half of OpenSSL's.
+"""libcurl as curl_cffi ships it: with BoringSSL, whose handshakes cost half of OpenSSL's.
 
 Owns handles, option numbers and the memory that libcurl only borrows. One `Easy` makes one request
 at a time, `Multi` drives many from the engine's loop. What comes in goes to an `Easy`'s inbox.
@@ -153,7 +153,7 @@ class Easy:
     __slots__ = ("_borrowed", "_handle", "_multi", "_number", "_pin", "_words", "owner")
 
     def __init__(self, owner: object, inbox: Inbox, headers: Headers) -> None:
-        self.owner = owner  # whoever wants to know that a request is complete
+        self.owner = owner  # returned by `Multi.complete` when the request is
         self._handle = lib.curl_easy_init()
         self._multi: Multi | None = None  # that it is in: must not be freed before
         self._pin = _NULL
@@ -254,7 +254,7 @@ class Multi:
         self._easies: dict[Any, Easy] = {}
         self._running = 0  # of those, not complete
         self._number = ffi.new("int *")  # for what is running
-        self._left = ffi.new("int *")  # for messages, which nobody asks
+        self._left = ffi.new("int *")  # messages left, which libcurl tells and nobody reads
         self._me = ffi.new_handle(self)
         for option, value in (
             (_M_SOCKETFUNCTION, _on_socket),

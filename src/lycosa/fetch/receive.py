@@ -1,8 +1,8 @@
 """What comes in over one libcurl handle: its header lines and its body, up to a limit.
 
-Owns the counting: how much of a body is wanted, and how much all bodies under way may hold in all.
-What is worth receiving its receiver decides. The compiled `_receive` does the same without the
-interpreter in between; this one serves where that could not be built.
+Owns the counting: how much of a body is wanted, and how much all bodies under way may hold. The
+receiver decides what is worth receiving. The compiled `_receive` does the same without the
+interpreter in between; this module is used where that one could not be built.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Who must give memory back when the bodies of responses under way hold too much of it. Pure.
+"""Which transfers must end when the bodies of responses under way hold too much memory. Pure.
 
-Half of what there is may be held by anybody. Beyond that, whoever has received nothing for a while
-gives back what it holds; near the end, whoever holds more than its share, the largest and slowest
-first: a host that sends much and then waits must not keep the others from being fetched.
+Up to half of the limit none has to. Above that, transfers that have received nothing for a while
+end; above FULL also those that hold more than their share, the largest and slowest first: a host
+that sends much and then waits must not keep the others from being fetched.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-SHORT = 0.5  # share of the limit above which stalled transfers give theirs back
-FULL = 0.85  # share above which those that move must, too
+SHORT = 0.5  # share of the limit above which stalled transfers end
+FULL = 0.85  # share above which those that still receive end, too
 STALLED = 2.0  # seconds without a byte
 SMALL = 64 << 10  # bytes that are not worth ending a transfer for
 SLOW = 64 << 10  # bytes a second: below that it hardly matters how slow a transfer is
@@ -27,14 +27,14 @@ class Holding:
 
 
 class Sharing:
-    """Looks at the transfers now and then, as long as memory is short."""
+    """Remembers what each transfer held, from one look at them to the next."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._holdings: dict[int, Holding] = {}
 
     def to_cut(self, sizes: Iterable[tuple[int, int]], now: float) -> list[int]:
-        """Those of the transfers, by a number, each with its size, that must end now."""
+        """Of transfers, given as (key, bytes held), the keys of those that must end now."""
         self._look(sizes, now)
         used = sum(each.size for each in self._holdings.values())
         stalled = {
@@ -66,7 +66,7 @@ class Sharing:
 
 
 def _largest(holdings: dict[int, Holding], excess: float, now: float) -> list[int]:
-    """Of these, as many as hold the excess: who holds most and moves least comes first."""
+    """As many of these as hold the excess: the largest and slowest first."""
 
     def burden(key: int) -> float:
         held = holdings[key]

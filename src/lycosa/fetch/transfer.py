@@ -3,7 +3,7 @@
 Owns the rules by which a response is cut short (type, size) or thrown away, the check of the
 address connected to (S1), and the one table that turns libcurl's errors into `records.Failure`.
 Its callbacks run inside libcurl, where an exception would be printed and lost: they only note.
-Knows nothing of sockets, timers and name lookups: that is `fetch`.
+Knows nothing of sockets, timers and name lookups, which `fetcher` owns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FetchLimits:
     buffered: int = 512 * 1024 * 1024  # bodies of all transfers under way together
 
 
-# libcurl's errors -> whose fault. What is not here is not HTTP as we know it: Failure.PROTOCOL.
+# libcurl's errors -> whose fault. Those not listed are Failure.PROTOCOL.
 _FAILURES = {
     Code.RESOLVE: Failure.DNS,  # can't happen: every address is given
     Code.CONNECT: Failure.CONNECT,
@@ -200,7 +200,7 @@ class Transfer:
         if self.stop is not None:
             return self.stop
         if self.inbox.refused:
-            # Whoever holds much keeps what has come; who holds little is not to blame.
+            # A large body is kept as far as it came. A small one is not what used the memory up.
             if self.inbox.size >= SMALL and not self._is_robots():
                 return Failure.NONE, Truncated.LENGTH
             return _NO_MEMORY
@@ -216,8 +216,8 @@ class Transfer:
         return self._failure(code), Truncated.NO
 
     def cut_for_memory(self) -> Outcome:
-        """It gives its memory back and ends with what has come. Half a robots.txt is none, for the
-        rest may forbid what its beginning does not; and that is our fault, not the site's."""
+        """How it ends when its memory is needed: with what has come. A robots.txt fails instead, by
+        our fault, because its missing half may forbid what the first does not."""
         return _NO_MEMORY if self._is_robots() else self.outcome(Code.TIMED_OUT)
 
     def _failure(self, code: int) -> str:

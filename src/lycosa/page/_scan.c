@@ -10,13 +10,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <string.h>
+#include "../_buffer.h"
 
 /* What an element is. `html_scan` has the same list in Python. */
 enum {
-    BLOCK = 1 << 0,        /* breaks a line, as every element does that is not known */
-    HIDES = 1 << 1,        /* its text is not seen; nor does it break a line */
-    RAW = 1 << 2,          /* the same, and what looks like a tag in it is none */
-    VOID = 1 << 3,         /* never open */
+    BLOCK = 1 << 0, /* breaks a line, as every element does that is not known */
+    HIDES = 1 << 1, /* its text is not seen; nor does it break a line */
+    RAW = 1 << 2,   /* the same, and what looks like a tag in it is none */
+    VOID = 1 << 3,  /* never open */
     ANCHOR = 1 << 4,
     NOTED = 1 << 5,        /* says something by its attributes */
     SPECIAL = 1 << 6,      /* end tags of elements around it do not reach through it */
@@ -30,22 +31,31 @@ enum {
     TABLE_SCOPE = 1 << 14, /* end tags of a table's parts do not reach through it */
     BARRIER = 1 << 15,     /* no end tag does */
     HEADING = 1 << 16,
-    DEFINITION = 1 << 17,   /* dd, dt */
-    LIST = 1 << 18,         /* ol, ul: end tags of list items do not reach through it */
-    BUTTON = 1 << 19,       /* those of paragraphs do not */
-    BEFORE_ITEM = 1 << 20,  /* a list item is looked for behind it, though it is special */
-    ROW_PLACE = 1 << 21,    /* what a row is put in */
-    CELL_PLACE = 1 << 22,   /* what a cell is put in */
+    DEFINITION = 1 << 17,  /* dd, dt */
+    LIST = 1 << 18,        /* ol, ul: end tags of list items do not reach through it */
+    BUTTON = 1 << 19,      /* those of paragraphs do not */
+    BEFORE_ITEM = 1 << 20, /* a list item is looked for behind it, though it is special */
+    ROW_PLACE = 1 << 21,   /* what a row is put in */
+    CELL_PLACE = 1 << 22,  /* what a cell is put in */
     TABLE = 1 << 23,
-    ITEM = 1 << 24,         /* li, dd, dt */
-    POINT_SVG = 1 << 25,    /* HTML may begin in it, in a drawing */
-    POINT_MATH = 1 << 26,   /* the same in a formula */
+    ITEM = 1 << 24,       /* li, dd, dt */
+    POINT_SVG = 1 << 25,  /* HTML may begin in it, in a drawing */
+    POINT_MATH = 1 << 26, /* the same in a formula */
     ENDS_SELECT = 1 << 27,
     REOPENS = 1 << 28, /* formatting elements that were closed with a block go on before it */
     MARKER = 1 << 29,  /* they do not go on in it */
 };
 
-#define NAME_SIZE 16 /* longer names are unknown */
+#define NAME_SIZE 16     /* longer names are unknown */
+#define ELEMENTS_MAX 192 /* checked when the table is filled */
+#define TITLE_MAX 8192   /* bytes looked at */
+#define SEPARATOR 0x1E   /* a control character that separates records, hence lines */
+#define HREF_MAX 8192    /* bytes: far above the longest URL that is ever crawled */
+#define DEPTH_MAX 500    /* open elements; browsers have such a limit too */
+#define WAITING_MAX 16   /* formatting elements that wait to go on */
+#define WALK_MAX 50000   /* steps through the stack that one page may cost */
+#define FIRST_ROOM 512   /* bytes of a buffer at first */
+
 struct element {
     char name[NAME_SIZE];
     Py_ssize_t size;
@@ -53,23 +63,15 @@ struct element {
     struct element *next; /* with the same hash */
 };
 
-#define ELEMENTS_MAX 192
 static struct element elements[ELEMENTS_MAX];
 static int element_count;
-#define TITLE_MAX 8192    /* bytes looked at */
-#define SEPARATOR 0x1E    /* a control character that separates records, hence lines */
-#define HREF_MAX 8192     /* bytes: far above the longest URL that is ever crawled */
-#define DEPTH_MAX 500     /* open elements; browsers have such a limit too */
-#define WAITING_MAX 16    /* formatting elements that wait to go on */
-#define WALK_MAX 50000   /* steps through the stack that one page may cost */
-
-static struct element *table[256];
+static struct element *table[256]; /* by hash_name */
 static const struct element unknown = {.flags = BLOCK | REOPENS};
 /* Elements that are asked for by name. */
-static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *math_, *table_, *tbody_,
-    *tr_, *td_, *th_, *caption_, *col_, *select_, *frameset_, *frame_, *noframes_, *template_,
-    *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_, *rtc_, *br_,
-    *font_, *annotation_, *mglyph_, *malignmark_;
+static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *math_, *table_,
+    *tbody_, *tr_, *td_, *th_, *caption_, *col_, *select_, *frameset_, *frame_, *noframes_,
+    *template_, *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_,
+    *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_;
 
 /* What a byte is: for skipping quickly over what needs no thought. */
 enum { SPACE = 1, NAME_END = 2, TEXT_STOP = 4, TAG_STOP = 8, ALNUM = 16, ALPHA = 32, BLANK = 64 };
@@ -82,19 +84,14 @@ static const unsigned short windows[32] = {
     0x2013, 0x2014, 0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178,
 };
 
-typedef struct {
-    char *data;
-    Py_ssize_t size, room;
-} Buffer;
-
-enum { HTML, SVG, MATH };                  /* name spaces */
+enum { HTML, SVG, MATH };                     /* name spaces */
 enum { OUT, IN_TABLE, CELL, SELECT, FRAMES }; /* which insertion mode, roughly */
-enum { NO_HTML, MOST_HTML, ALL_HTML };     /* what HTML may begin in an element that is not HTML */
+enum { NO_HTML, MOST_HTML, ALL_HTML }; /* what HTML may begin in an element that is not HTML */
 
 /* An open element. */
 typedef struct {
     const struct element *element;
-    const char *name; /* in the page */
+    const char *name;     /* in the page */
     unsigned size, flags; /* none of the element's flags in a drawing or a formula */
     unsigned char name_space, point, mode;
     unsigned char space, line; /* pending before it, if it hides what follows */
@@ -141,22 +138,12 @@ static const struct element *find_element(const char *begin, const char *end) {
     return &unknown;
 }
 
-/* -- buffers ------------------------------------------------------------------------------- */
+/* -- text that is kept ---------------------------------------------------------------------- */
 
 static int add(Buffer *buffer, const char *data, Py_ssize_t size) {
-    if (size > buffer->room - buffer->size) {
-        Py_ssize_t room = buffer->room + buffer->room / 2 + size + 256;
-        char *grown = PyMem_Realloc(buffer->data, (size_t)room);
-        if (grown == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        buffer->data = grown;
-        buffer->room = room;
-    }
-    if (size > 0) memcpy(buffer->data + buffer->size, data, (size_t)size);
-    buffer->size += size;
-    return 0;
+    if (buffer_add(buffer, data, size, FIRST_ROOM) == 0) return 0;
+    PyErr_NoMemory();
+    return -1;
 }
 
 /* Visible characters without white space, after what is pending. */
@@ -238,7 +225,8 @@ static PyObject *references_of; /* the dictionary that they were read from */
 static unsigned mix(unsigned hash, char c) { return (hash ^ (unsigned char)c) * 16777619u; }
 #define MIX_START 2166136261u
 
-static int add_reference(const char *name, Py_ssize_t size, const char *value, Py_ssize_t value_size) {
+static int add_reference(const char *name, Py_ssize_t size, const char *value,
+                         Py_ssize_t value_size) {
     unsigned hash = MIX_START;
     if (size < 1 || size > REFERENCE_SIZE || value_size > 8) return 0; /* there is none so long */
     for (Py_ssize_t i = 0; i < size; i++) hash = mix(hash, name[i]);
@@ -276,7 +264,8 @@ static int look_up(const char *name, Py_ssize_t size, unsigned hash, char *out, 
     for (;; hash++) {
         unsigned slot = hash & (REFERENCE_SLOTS - 1);
         if (references[slot].size == 0) return 0;
-        if (references[slot].size == size && memcmp(references[slot].name, name, (size_t)size) == 0) {
+        if (references[slot].size == size &&
+            memcmp(references[slot].name, name, (size_t)size) == 0) {
             memcpy(out, references[slot].value, references[slot].value_size);
             *out_size = references[slot].value_size;
             return 1;
@@ -296,7 +285,8 @@ static const char *named(const char *p, const char *end, int attribute, char *ou
     if (stop < end && *stop == ';' && stop - name < REFERENCE_SIZE &&
         look_up(name, stop + 1 - name, mix(hash, ';'), out, size))
         return stop + 1;
-    for (Py_ssize_t length = stop - name < OLD_SIZE ? stop - name : OLD_SIZE; length >= 2; length--) {
+    for (Py_ssize_t length = stop - name < OLD_SIZE ? stop - name : OLD_SIZE; length >= 2;
+         length--) {
         const char *after = name + length;
         if (attribute && after < end && (class_of[(unsigned char)*after] & ALNUM || *after == '='))
             return NULL;
@@ -501,7 +491,8 @@ static const char *read_link(const char *p, const char *end, int *closed, Link *
 static int anchor(Scan *scan, const Link *found) {
     Attribute href = found->href, rel = found->rel;
     if (href.name == NULL) return 0;
-    while (href.value < href.value_end && class_of[(unsigned char)*href.value] & SPACE) href.value++;
+    while (href.value < href.value_end && class_of[(unsigned char)*href.value] & SPACE)
+        href.value++;
     Py_ssize_t size = href.value_end - href.value;
     if (size == 0 || size > HREF_MAX || *href.value == '#') return 0;
     if (scan->items_left <= 0) {
@@ -560,9 +551,8 @@ static int note(Scan *scan, const struct element *element, const char *p) {
 static Open *top(Scan *scan) { return &scan->stack[scan->depth - 1]; }
 
 static void push_barrier(Scan *scan) {
-    scan->stack[scan->depth++] = (Open){.element = &unknown,
-                                        .flags = SPECIAL | SCOPE | TABLE_SCOPE | BARRIER,
-                                        .name = ""};
+    scan->stack[scan->depth++] =
+        (Open){.element = &unknown, .flags = SPECIAL | SCOPE | TABLE_SCOPE | BARRIER, .name = ""};
 }
 
 /* Opens an element, if there are not too many. */
@@ -613,7 +603,8 @@ static int cut(Scan *scan, Py_ssize_t depth) {
             while (scan->waiting_count > 0 &&
                    scan->waiting[scan->waiting_count - 1].markers > scan->markers)
                 scan->waiting_count--;
-        } else if (open->flags & FORMAT && scan->depth > depth && scan->waiting_count < WAITING_MAX) {
+        } else if (open->flags & FORMAT && scan->depth > depth &&
+                   scan->waiting_count < WAITING_MAX) {
             scan->waiting[scan->waiting_count].element = open->element;
             scan->waiting[scan->waiting_count++].markers = scan->markers;
         }
@@ -625,7 +616,8 @@ static int cut(Scan *scan, Py_ssize_t depth) {
 static void reopen(Scan *scan) {
     int mode = top(scan)->mode;
     if (mode >= SELECT || top(scan)->name_space != HTML) return;
-    while (scan->waiting_count > 0 && scan->waiting[scan->waiting_count - 1].markers == scan->markers) {
+    while (scan->waiting_count > 0 &&
+           scan->waiting[scan->waiting_count - 1].markers == scan->markers) {
         const struct element *element = scan->waiting[--scan->waiting_count].element;
         push(scan, element, element->name, element->size, element->flags, HTML, NO_HTML, mode);
     }
@@ -634,7 +626,8 @@ static void reopen(Scan *scan) {
 /* An end tag of a formatting element that is not open: it does not go on. */
 static void stop_waiting(Scan *scan, const struct element *element) {
     for (int i = scan->waiting_count - 1; i >= 0; i--) {
-        if (scan->waiting[i].markers != scan->markers || scan->waiting[i].element != element) continue;
+        if (scan->waiting[i].markers != scan->markers || scan->waiting[i].element != element)
+            continue;
         scan->waiting_count--;
         memmove(scan->waiting + i, scan->waiting + i + 1,
                 (size_t)(scan->waiting_count - i) * sizeof *scan->waiting);
@@ -821,7 +814,7 @@ static int raw_text(Scan *scan, const struct element *element) {
 typedef struct {
     const struct element *element;
     const char *name, *name_end;
-    int closed; /* by "/>" */
+    int closed;       /* by "/>" */
     const Link *link; /* of an <a> */
 } Tag;
 
@@ -879,7 +872,8 @@ static int foreign(Scan *scan, const Tag *tag) {
         point = holds ? ALL_HTML : NO_HTML;
     }
     unsigned flags = point || element == annotation_ ? SPECIAL | SCOPE : 0;
-    push(scan, element, tag->name, tag->name_end - tag->name, flags, open->name_space, point, open->mode);
+    push(scan, element, tag->name, tag->name_end - tag->name, flags, open->name_space, point,
+         open->mode);
     return 0;
 }
 
@@ -918,8 +912,8 @@ static int item(Scan *scan, const struct element *element) {
 }
 
 static void push_html(Scan *scan, const Tag *tag, int mode) {
-    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->element->flags, HTML, NO_HTML,
-         mode);
+    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->element->flags, HTML,
+         NO_HTML, mode);
 }
 
 static void push_implied(Scan *scan, const struct element *element) {
@@ -931,10 +925,8 @@ static int part(Scan *scan, const Tag *tag) {
     const struct element *element = tag->element;
     int cell = element == td_ || element == th_, mode = top(scan)->mode;
     if (mode != IN_TABLE && mode != CELL) return 0;
-    Py_ssize_t depth = find(scan, ANY_OF(cell             ? CELL_PLACE
-                                         : element == tr_ ? ROW_PLACE
-                                                          : TABLE),
-                            TABLE_SCOPE, 0);
+    unsigned place = cell ? CELL_PLACE : element == tr_ ? ROW_PLACE : TABLE;
+    Py_ssize_t depth = find(scan, ANY_OF(place), TABLE_SCOPE, 0);
     if (depth == 0) return 0;
     if (cut(scan, depth + 1) < 0) return -1;
     if ((cell || element == tr_) && top(scan)->element == table_) push_implied(scan, tbody_);
@@ -943,18 +935,19 @@ static int part(Scan *scan, const Tag *tag) {
     return 0;
 }
 
-/* Closes elements that the next of their kind closes. */
+/* Whether the start tag of an option, a group of them or a part of a ruby closes this element. */
+static int closed_by(const struct element *open, const struct element *next) {
+    if (next == option_) return open == option_;
+    if (next == optgroup_) return open == option_ || open == optgroup_;
+    if (open == rtc_) return next == rb_ || next == rtc_;
+    return open == rb_ || open == rt_ || open == rp_;
+}
+
+/* Closes the elements on top of the stack that the next of their kind closes. */
 static int implied(Scan *scan, const struct element *element) {
-    for (;;) {
-        const Open *open = top(scan);
-        const struct element *e = open->element;
-        int closes = element == option_     ? e == option_
-                     : element == optgroup_ ? e == option_ || e == optgroup_
-                                            : e == rb_ || e == rt_ || e == rp_ ||
-                                                  (e == rtc_ && (element == rb_ || element == rtc_));
-        if (!closes || open->name_space != HTML) return 0;
+    while (top(scan)->name_space == HTML && closed_by(top(scan)->element, element))
         if (cut(scan, scan->depth - 1) < 0) return -1;
-    }
+    return 0;
 }
 
 /* Frames instead of a body, if there was nothing to read yet. */
@@ -963,8 +956,8 @@ static int frameset(Scan *scan, const Tag *tag) {
         if (scan->text.size > 0) return 0;
         if (cut(scan, 1) < 0) return -1;
     }
-    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->element->flags | HIDES, HTML,
-         NO_HTML, FRAMES);
+    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->element->flags | HIDES,
+         HTML, NO_HTML, FRAMES);
     return 0;
 }
 
@@ -1201,11 +1194,12 @@ static int run(Scan *scan) {
     return 0;
 }
 
-PyDoc_STRVAR(scan_doc,
-             "scan(page, names, max_items, max_text)\n--\n\n"
-             "The visible text of a page (UTF-8), what its tags say, and how many were left out.\n\n"
-             "What they say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
-             "of others, (None, title). `names` are those of character references.");
+PyDoc_STRVAR(
+    scan_doc,
+    "scan(page, names, max_items, max_text)\n--\n\n"
+    "The visible text of a page (UTF-8), what its tags say, and how many were left out.\n\n"
+    "What they say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
+    "of others, (None, title). `names` are those of character references.");
 
 /* A buffer for text that was used before: fresh memory of that size costs more than filling it.
    Whoever takes it leaves none behind, so that nobody else writes to it at the same time. */
@@ -1222,7 +1216,7 @@ static void give_back(Buffer *buffer) {
     if (spare.data == NULL && buffer->room <= SPARE_MAX)
         spare = *buffer;
     else
-        PyMem_Free(buffer->data);
+        buffer_free(buffer);
 }
 
 static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -1251,7 +1245,7 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     }
     Py_XDECREF(scan.items);
     give_back(&scan.text);
-    PyMem_Free(scan.value.data);
+    buffer_free(&scan.value);
     PyBuffer_Release(&page);
     return result;
 }
@@ -1290,7 +1284,8 @@ static void fill_elements(void) {
          "source link meta base",
          0, 0);
     mark("svg select object audio video canvas datalist template", HIDES, 0);
-    mark("script style textarea title iframe noframes noembed xmp noscript plaintext", RAW | ODD, 0);
+    mark("script style textarea title iframe noframes noembed xmp noscript plaintext", RAW | ODD,
+         0);
     mark("a", ANCHOR | ODD, BLOCK);
     mark("area frame link meta base html iframe", NOTED, BLOCK);
     mark("area base basefont bgsound br col embed frame hr img image input keygen link "
@@ -1375,8 +1370,11 @@ static void fill_classes(void) {
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc}, {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "lycosa.page._scan", "One pass over an HTML page.", -1, methods,
-    NULL, NULL, NULL, NULL,
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "lycosa.page._scan",
+    .m_doc = "One pass over an HTML page.",
+    .m_size = -1,
+    .m_methods = methods,
 };
 
 PyMODINIT_FUNC PyInit__scan(void) {

@@ -2,7 +2,7 @@
 
 The order is that of browsers: byte order mark, HTTP, <meta>; then, where a browser would guess
 from the reader's language, valid UTF-8, a short statistical test and at last windows-1252.
-The parser eats UTF-8 bytes, so `to_utf8` hands valid UTF-8 on as it is, without decoding it.
+The reader of HTML takes UTF-8 bytes, so `to_utf8` returns valid UTF-8 without decoding it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _GUESSES = {
 # What a page that could be read as ASCII can't be in, and what it is taken for.
 _AS_ASCII = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": DEFAULT}
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
-# All of these are linear whatever they meet: a repeat that another could go on with is possessive.
+# All of these take linear time on any input: a repeat that another could go on with is possessive.
 _CHARSET = r"charset\s*+=\s*+[\"']?+\s*+([\w.:-]{2,40})"
 _PARAMETER = re.compile(_CHARSET, re.I | re.A)
 _IN_TAG = re.compile(_CHARSET.encode(), re.I)
@@ -108,16 +108,17 @@ def _labels_inside(head: bytes) -> Iterator[bytes]:
 
 
 def _guess(body: bytes) -> str:
-    """For bytes that are not UTF-8 and say nothing: a test on a few lines around the first ones."""
+    """For a page that is not UTF-8 and names no encoding: a test on some text around its first byte
+    above 127."""
     first = _HIGH.search(body)
     begin = max(0, first.start() - 100) if first else 0
     sample = body[begin : begin + SAMPLE_BYTES]
-    # Western text has its accents one by one: no need to ask, and too little to ask about.
+    # Western text has single accents between ASCII letters: too little for the test to go by.
     if not _RUN.search(sample):
         return DEFAULT
     # A character cut in two would rule out its encoding: end where ASCII surely is.
     end = max(map(sample.rfind, _ENDS)) + 1 if len(sample) == SAMPLE_BYTES else 0
-    from charset_normalizer import from_bytes  # rarely wanted, and long to load
+    from charset_normalizer import from_bytes  # rarely needed, and slow to load
 
     best = from_bytes(
         sample[:end] if end else sample,

@@ -4,8 +4,8 @@ Bytes in, bytes out: it knows neither HTTP headers nor what the bytes mean. A st
 broken or ends early yields what could be decoded, with a word for the problem; nothing here
 raises for what a site sent. Input goes in by chunks and output comes in steps: memory stays near
 the limit however far the stream would expand, and a stream that costs much and yields little
-(blocks without content, a new table for every few bytes) is left where its time is used up. How
-dear a chunk is nobody can tell without unpacking it: this is why it looks at the CPU's clock.
+(blocks without content, a new table for every few bytes) is left where its time is used up. What a
+chunk costs is known only after unpacking it: this is why the module reads the CPU's clock.
 """
 
 from __future__ import annotations
@@ -49,11 +49,13 @@ def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool, str]:
     layers = list(_layers(encoding))
     if len(layers) > MAX_LAYERS:
         return body[:limit], len(body) > limit, "too-many-encodings"
-    one_chunk = len(body) <= CHUNK and len(layers) < 2  # nearly always, and then there is no end
+    one_chunk = (
+        len(body) <= CHUNK and len(layers) < 2
+    )  # nearly always: then there is nothing to stop
     until = math.inf if one_chunk else cpu_now() + CPU_SECONDS
     problem = ""
     for name in reversed(layers):
-        # Who lists all that he could send has used one of them: the others are not there.
+        # Some servers list every encoding that they could have used: the body has one of them.
         if len(layers) > 1 and not _may_be(name, body):
             continue
         body, trouble = _undo(body, name, limit, until)
@@ -91,7 +93,7 @@ def _undo(body: bytes, name: str, limit: int, until: Until) -> Decoded:
     decoder = _DECODERS.get(name)
     if decoder is not None:
         return decoder(body, limit, until)
-    # 'utf-8', 'text/html': what is meant for another header says nothing of the body.
+    # 'utf-8', 'text/html': a value of another header, which says nothing of how the body is packed.
     if body.startswith(GZIP_MAGIC):
         return _gzip(body, limit, until)
     return body, "unknown-encoding"

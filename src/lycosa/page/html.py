@@ -3,8 +3,8 @@
 Owns which tags are links and what they say, and the bounds on the work one page may cause. HTML is
 read in one pass by the compiled `_scan`; where that could not be built, by its twin in Python,
 `html_scan`, which finds the same at twenty times the cost and therefore looks at less of a page
-that is made to be slow. Links come out raw: resolving them and judging them is for `urls`. Knows no
-network and no store.
+that is made to be slow. Links come out as written: `urls` resolves them and says which are
+wanted. Knows no network and no store.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def parse(
     max_links: int = MAX_LINKS,
     max_text: int = MAX_TEXT,
 ) -> Parsed:
-    """Parses by content type; what is neither HTML nor text has nothing to give."""
+    """Parses by content type; of what is neither HTML nor text nothing is read."""
     kind = media.kind_of(content_type, body)
     if kind == media.HTML:
         return parse_html(
@@ -89,7 +89,7 @@ def parse(
 
 
 def parse_text(body: bytes, content_type: str, *, max_text: int = MAX_TEXT) -> Parsed:
-    """Plain text and its like: no links, and the line breaks stay."""
+    """Plain text, XML and the like: no links, and the line breaks stay."""
     text, name = charset.to_text(body[:PARSE_TEXT_BYTES], content_type)
     lines = text.replace("\0", "").splitlines()
     return Parsed(text="\n".join(map(str.rstrip, lines)).strip()[:max_text], charset=name)
@@ -103,7 +103,7 @@ def parse_html(
     max_links: int = MAX_LINKS,
     max_text: int = MAX_TEXT,
 ) -> Parsed:
-    """Links, text and wishes of an HTML page, in bounded time whatever its author intended."""
+    """Links, text and robots directives of an HTML page, in bounded time (S3)."""
     page, name = charset.to_utf8(body[:PARSE_BYTES], content_type)
     reader = _Reader(obey_nofollow, max_links)
     text, items, dropped = (scan or html_scan.scan)(page, html5, MAX_NOTES, 4 * max_text)

@@ -6,7 +6,7 @@ text is in. Text is moved nowhere: what a table may not hold stays where it stan
 
 An element that hides its text hides it when it is closed, by its own end tag or by that of an
 element around it. One that nothing but the end of the page closes hides nothing: a browser would
-show nothing behind it, and a forgotten `</video>` shall not cost the page.
+show nothing behind it, but a forgotten `</video>` must not cost us the rest of the page.
 
 Everything is linear in the page but for walks through the stack, and those share a budget (`WALK`).
 """
@@ -57,7 +57,7 @@ from lycosa.page.html_stack import (
     html_in,
 )
 
-# What Python has no time for; of 1,330 real pages none had half of this. The C has no such bounds.
+# Beyond these Python takes too long; of 1,330 real pages none had half. The C has no such bounds.
 MAX_TAGS = 45_000  # and comments, about 1 us each
 MAX_SLOW = 18_000  # of those that take more thought; links and their like count three times
 MAX_REFERENCES = 60_000  # '&' looked at; text with more is left out
@@ -383,7 +383,7 @@ class _Page(Stack):
         return stop
 
     def noscript(self, at: int, stop: int) -> None:
-        """For a reader who runs scripts there is nothing here, but there are links for us."""
+        """A browser with scripts shows nothing of it: the text is dropped, the links are kept."""
         texts, depth = len(self.texts), len(self.stack)
         self.stack.append(ROOT)
         self.unclosed = True  # there is none up to `stop`

@@ -54,7 +54,7 @@ def kind_of(content_type: str, body: bytes) -> str:
 
 @lru_cache(maxsize=256)
 def _told(content_type: str) -> str | None:
-    """What the header says, None if nothing: most pages of a crawl have one of a few dozen."""
+    """What the header says, None if nothing. Cached: a crawl meets a few dozen of them."""
     kind = essence(content_type)
     return None if kind in _NO_TYPES else _kind(kind)
 

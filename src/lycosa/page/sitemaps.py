@@ -2,7 +2,7 @@
 
 Owns what counts as a URL in each of them. It looks for the few tags that matter in one linear
 pass and never builds or validates a document: broken XML yields what was found, and there are
-no entity declarations to expand. Unpacking is for `decode`, fetching for the caller.
+no entity declarations to expand. The caller fetches and unpacks (`decode`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def parse(body: bytes, limit_urls: int = MAX_URLS) -> Sitemap:
     body, _ = charset.to_utf8(body[:MAX_BYTES], "application/xml")
     kind = _kind(body)
     found: dict[str, None] = {}
-    # Some are there twice or are empty: but a file of nothing else is not read to its end.
+    # Some are empty or there twice, so more are looked at than are wanted; but a file of nothing
+    # else is not read to its end.
     urls = (url for part in _parts(body) for url in _urls(part, kind))
     for url in islice(urls, limit_urls + _SPARE_URLS):
         if len(found) >= limit_urls:
@@ -83,8 +84,8 @@ def parse(body: bytes, limit_urls: int = MAX_URLS) -> Sitemap:
 class Places:
     """Turns what the sitemaps of a domain list into URLs of that domain.
 
-    What precedes the paths repeats: it goes through the URL parser once for all, and only so many
-    of them do, because a host in another script takes 25 us.
+    The part before the path repeats: it goes through the URL parser once, and at most MAX_HOSTS
+    different ones do, because a host in another script takes 25 us.
     """
 
     def __init__(self, domain: str, base: Url) -> None:
@@ -97,7 +98,7 @@ class Places:
         self.drops: dict[str, int] = {}  # by reason
 
     def url(self, text: str) -> Url | None:
-        """One that is listed; None if it is another domain's (no sitemap's business), or no URL."""
+        """A listed URL in canonical form; None if it is another domain's, or no URL."""
         if text[:1] == "/":
             text = (self._scheme if text.startswith(("//", "/\\")) else self._origin) + text
         if text[:5].lower() not in ("http:", "https"):

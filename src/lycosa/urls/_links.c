@@ -3,9 +3,9 @@
    Most links lead to the page's own origin and need no parser: they begin with '/' or a letter and
    hold only characters that the URL standard leaves alone. What `urls` recognises by patterns is
    recognised here by a table; what `scope` says of most URLs (not too many segments, no file that
-   can't be text) is said here, and SentLinks asked. Whatever is not certain stays with Python: these
-   are left over, and `harvest` takes the long way with them. Without this module all links go that
-   way.
+   can't be text) is said here, and SentLinks asked. Whatever is not certain stays with Python:
+   these are left over, and `harvest` takes the long way with them. Without this module all links go
+   that way.
 
    Owns no rule: each is tested against the one in Python. */
 
@@ -61,8 +61,7 @@ static int not_text(const char *path, Py_ssize_t size, PyObject *endings) {
     Py_ssize_t at = size;
     while (at > 0 && size - at < LONGEST_ENDING && path[at - 1] != '.') at--;
     if (at == 0 || path[at - 1] != '.') return 0;
-    for (Py_ssize_t i = at; i < size; i++)
-        ending[i - at] = (char)Py_TOLOWER(Py_CHARMASK(path[i]));
+    for (Py_ssize_t i = at; i < size; i++) ending[i - at] = (char)Py_TOLOWER(Py_CHARMASK(path[i]));
     PyObject *word = PyUnicode_FromStringAndSize(ending, size - at);
     int found = word == NULL ? -1 : PySet_Contains(endings, word);
     Py_XDECREF(word);
@@ -132,8 +131,8 @@ static int take(const Page *page, PyObject *text) {
     int64_t *slot = page->slots + ((uint64_t)value & page->mask);
     if (*slot != value) {
         *slot = value;
-        PyObject *link = PyTuple_Pack(6, page->ident, number, url, page->depth, page->domain,
-                                      page->flags);
+        PyObject *link =
+            PyTuple_Pack(6, page->ident, number, url, page->depth, page->domain, page->flags);
         if (link == NULL || PyList_Append(page->links, link) < 0) done = -1;
         Py_XDECREF(link);
     }
@@ -152,13 +151,12 @@ static PyObject *left_over(Page *page, PyObject *hrefs) {
     return left;
 }
 
-static PyObject *join(PyObject *module, PyObject *args) {
+static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
     Page page = {0};
     PyObject *hrefs, *origin, *directory, *sent;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!UUOOOOO!O(nnO!OO):join", &PyList_Type, &hrefs, &origin, &directory,
-                          &page.ident, &page.domain, &page.depth, &page.flags, &PyList_Type,
-                          &page.links, &sent, &page.max_slashes, &page.max_query,
+    if (!PyArg_ParseTuple(args, "O!UUOOOOO!O(nnO!OO):join", &PyList_Type, &hrefs, &origin,
+                          &directory, &page.ident, &page.domain, &page.depth, &page.flags,
+                          &PyList_Type, &page.links, &sent, &page.max_slashes, &page.max_query,
                           &PyFrozenSet_Type, &page.endings, &page.hash, &page.fingerprint))
         return NULL;
     page.origin = PyUnicode_AsUTF8AndSize(origin, &page.origin_size);
@@ -192,11 +190,15 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "lycosa.urls._links",
-                                        .m_doc = "The plain links of a page.", .m_size = 0,
-                                        .m_methods = methods};
+static struct PyModuleDef module = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "lycosa.urls._links",
+    .m_doc = "The plain links of a page.",
+    .m_size = 0,
+    .m_methods = methods,
+};
 
 PyMODINIT_FUNC PyInit__links(void) {
     fill_table();
-    return PyModule_Create(&definition);
+    return PyModule_Create(&module);
 }
