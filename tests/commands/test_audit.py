@@ -1,7 +1,7 @@
 """`lycosa audit` as a person reads it."""
 
 from lycosa.archive.address_audit import AddressReport
-from lycosa.archive.audit import AuditReport, audit
+from lycosa.archive.audit import AuditReport, audit_visits
 from lycosa.archive.ledger import LedgerVisit
 from lycosa.commands.audit import address_lines, report_lines
 
