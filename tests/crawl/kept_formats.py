@@ -24,11 +24,11 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]  # when this file is the program
 
 from harness import Crawl, wait_for  # noqa: E402
-from support.postgres import OwnServer, servers  # noqa: E402
 
 from lycosa.frontier import queries  # noqa: E402
 from lycosa.simweb.serve import SimWeb  # noqa: E402
 from lycosa.simweb.spec import WorldSpec  # noqa: E402
+from support.postgres import OwnServer, servers  # noqa: E402
 
 FORMATS = HERE / "formats"
 DUMP = "store.sql"  # beside the data directory, where the store is PostgreSQL
