@@ -39,10 +39,14 @@ class OwnServer:
         """As a power cut does."""
         self.run("pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
 
+    def program(self, name: str) -> Path:
+        """One of PostgreSQL's own programs, of the server's version."""
+        return Path(self._handle.bin_path / name)
+
     def run(self, program: str, *words: str | Path) -> None:
         """One of PostgreSQL's own programs, as the server's user."""
         subprocess.run(
-            [self._handle.bin_path / program, *map(str, words)],
+            [self.program(program), *map(str, words)],
             check=True,
             user=self._handle.system_user,
             stdout=subprocess.DEVNULL,

@@ -1,0 +1,81 @@
+"""A crawl that an older lycosa left behind goes on, and loses nothing by it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness import Crawl, lycosa
+from kept_formats import FLAGS, WORLD, kept, unpack
+
+from lycosa.frontier import queries
+from lycosa.simweb.serve import SimWeb
+
+STORES = ("sqlite", "postgres")
+
+
+def test_every_format_is_kept() -> None:
+    for store in STORES:
+        known = len(queries.migrations(store))
+        names = [path.name for path in kept(store)]
+        assert names == [f"{store}-{number}.tar.gz" for number in range(1, known + 1)]
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[SimWeb]:
+    with SimWeb(WORLD, tmp_path / "log") as found:
+        yield found
+
+
+def goes_on(crawl: Crawl, *where: str) -> None:
+    """What was done before the kill is still there, and the rest comes."""
+    code = crawl.run(resume=True, timeout=120)
+    assert code == 0, crawl.log.read_text()[-3000:]
+    assert not lycosa("verify", *where).returncode
+    assert not lycosa("audit", *where).returncode
+
+
+@pytest.mark.parametrize("path", kept("sqlite"), ids=lambda path: path.name)
+def test_a_directory_of_any_format_goes_on(path: Path, web: SimWeb, tmp_path: Path) -> None:
+    unpack(path, tmp_path)
+    crawl = Crawl(web, tmp_path, WORLD.delay, *FLAGS, "--moved")
+    goes_on(crawl, "--data-dir", str(crawl.data))
+    crawl.check_complete()
+    # A second look finds nothing to bring up to date, and nothing to do.
+    before = crawl.kept()
+    assert crawl.run(resume=True) == 0
+    assert crawl.kept() == before
+
+
+@pytest.mark.parametrize("path", kept("sqlite"), ids=lambda path: path.name)
+def test_a_directory_of_any_format_can_be_looked_at(path: Path, tmp_path: Path) -> None:
+    """Also before an engine has brought it up to date: either it is read, or the sentence says
+    which command does that."""
+    unpack(path, tmp_path)
+    for words in (["status"], ["pages"], ["why", "https://nobody.example/"], ["exclude", "--list"]):
+        done = lycosa(*words, "--data-dir", tmp_path / "data")
+        old = path != kept("sqlite")[-1]
+        assert done.returncode in ((0, 1, 2) if old else (0, 1)), done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.returncode != 2 or "--resume" in done.stderr
+
+
+@pytest.mark.parametrize("path", kept("postgres"), ids=lambda path: path.name)
+def test_a_database_of_any_format_goes_on(
+    path: Path, web: SimWeb, tmp_path: Path, postgres_url: str
+) -> None:
+    unpack(path, tmp_path, postgres_url)
+    crawl = Crawl(web, tmp_path, WORLD.delay, *FLAGS, "--moved", "--store", postgres_url)
+    goes_on(crawl, "--data-dir", str(crawl.data), "--store", postgres_url)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    unpack(kept("sqlite")[-1], tmp_path)
+    db = sqlite3.connect(tmp_path / "data" / "crawl.sqlite")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    done = lycosa("status", "--data-dir", tmp_path / "data")
+    assert done.returncode == 2
+    assert "newer lycosa" in done.stderr and "Traceback" not in done.stderr
