@@ -46,13 +46,25 @@ class AddressGate:
         """The URL at whose address the next visit of a domain begins, '' if any address will do."""
         if not held.run or not (self._ip_delay or is_errand(held.run[0])):
             return ""
-        return first_url(held, now_ms) if self._ip_delay else held.run[0].url
+        return first_url(held, now_ms)
 
     def admits(self, held: Held, address: str, now: float) -> bool:
         """Whether a visit may begin at this address ('': there is none); if not, the domain waits.
         An errand waits for its turn before it asks for a slot: slots are not held for long."""
-        if not self._ip_delay:
-            return self._has_slot(held, address, now) or self._wait_for_slot(held, address, now)
+        if self._ip_delay and not self._has_turn(held, address, now):
+            return False
+        if self._has_slot(held, address, now):
+            return True
+        if held.address:  # its turn is given back, unused
+            self._left.append((address, now - self._ip_delay))
+            self.tell_left()
+            held.address = ""
+            held.place, held.waits_at = self._turns.late(address), address
+        self._wait_for_slot(held, address, now)
+        return False
+
+    def _has_turn(self, held: Held, address: str, now: float) -> bool:
+        """Whether it is the domain's turn at an address where domains take turns."""
         if address != held.waits_at:  # its name has moved, or its next URL is elsewhere
             self._leave_line(held)
         if not address or self._exempt(address):
@@ -62,11 +74,6 @@ class AddressGate:
         if again:
             self._scheduler.put_back(held, again)
             return False
-        if not self._has_slot(held, address, now):
-            self._left.append((address, now - self._ip_delay))  # nobody was there
-            self.tell_left()
-            held.place, held.waits_at = self._turns.late(address), address
-            return self._wait_for_slot(held, address, now)
         held.address = address
         return True
 
@@ -75,14 +82,13 @@ class AddressGate:
             return True
         return self.slots.has(held.id, address, now)
 
-    def _wait_for_slot(self, held: Held, address: str, now: float) -> bool:
+    def _wait_for_slot(self, held: Held, address: str, now: float) -> None:
         at = self.slots.turn(address, now, self._pace)
         if at > now + self._delay:
             self._leave_line(held)
             self._scheduler.give_back(held, at)
         else:
             self._scheduler.put_back(held, at)
-        return False
 
     def moves(self, held: Held, here: str, address: str, now: float) -> bool:
         """Whether a visit that was `here` may go on at another address now; it does not queue up
