@@ -34,14 +34,21 @@ static PyMemberDef quota_members[] = {
     {NULL},
 };
 
-static PyTypeObject QuotaType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lycosa.fetch._receive.Quota",
-    .tp_basicsize = sizeof(Quota),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = PyType_GenericNew,
-    .tp_init = quota_init,
-    .tp_members = quota_members,
+static PyType_Slot quota_slots[] = {
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_init, quota_init},
+    {Py_tp_members, quota_members},
+    {0, NULL},
 };
+
+static PyType_Spec quota_spec = {
+    .name = "lycosa.fetch._receive.Quota",
+    .basicsize = sizeof(Quota),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = quota_slots,
+};
+
+static PyTypeObject *quota_type; /* made once, with the module */
 
 /* Inbox */
 
@@ -58,11 +65,14 @@ static int inbox_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"receiver", "quota", NULL};
     Inbox *inbox = (Inbox *)self;
     PyObject *receiver, *quota;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!:Inbox", names, &receiver, &QuotaType,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!:Inbox", names, &receiver, quota_type,
                                      &quota))
         return -1;
-    Py_XSETREF(inbox->receiver, Py_NewRef(receiver));
-    Py_XSETREF(inbox->quota, (Quota *)Py_NewRef(quota));
+    PyObject *old_receiver = inbox->receiver, *old_quota = (PyObject *)inbox->quota;
+    inbox->receiver = Py_NewRef(receiver);
+    inbox->quota = (Quota *)Py_NewRef(quota);
+    Py_XDECREF(old_receiver);
+    Py_XDECREF(old_quota);
     return 0;
 }
 
@@ -76,6 +86,7 @@ static void empty(Inbox *inbox) {
 }
 
 static int inbox_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(((Inbox *)self)->receiver);
     return 0;
 }
@@ -87,12 +98,14 @@ static int inbox_clear_references(PyObject *self) {
 
 static void inbox_dealloc(PyObject *self) {
     Inbox *inbox = (Inbox *)self;
+    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     empty(inbox);
     buffer_free(&inbox->head);
     Py_CLEAR(inbox->receiver);
     Py_CLEAR(inbox->quota);
-    Py_TYPE(self)->tp_free(self);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
 }
 
 static PyObject *inbox_empty(PyObject *self, PyObject *Py_UNUSED(unused)) {
@@ -125,17 +138,18 @@ static PyMemberDef inbox_members[] = {
     {NULL},
 };
 
-static PyTypeObject InboxType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lycosa.fetch._receive.Inbox",
-    .tp_basicsize = sizeof(Inbox),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = PyType_GenericNew,
-    .tp_init = inbox_init,
-    .tp_dealloc = inbox_dealloc,
-    .tp_traverse = inbox_traverse,
-    .tp_clear = inbox_clear_references,
-    .tp_methods = inbox_methods,
-    .tp_members = inbox_members,
+static PyType_Slot inbox_slots[] = {
+    {Py_tp_new, PyType_GenericNew},        {Py_tp_init, inbox_init},
+    {Py_tp_dealloc, inbox_dealloc},        {Py_tp_traverse, inbox_traverse},
+    {Py_tp_clear, inbox_clear_references}, {Py_tp_methods, inbox_methods},
+    {Py_tp_members, inbox_members},        {0, NULL},
+};
+
+static PyType_Spec inbox_spec = {
+    .name = "lycosa.fetch._receive.Inbox",
+    .basicsize = sizeof(Inbox),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = inbox_slots,
 };
 
 /* What libcurl calls. Anything but the number of bytes it gave ends the transfer. */
@@ -201,22 +215,29 @@ static struct PyModuleDef module = {
     .m_size = -1,
 };
 
+/* Adds a type: 0, or -1 for an error. Where it is stays in `type`. */
+static int add_type(PyObject *self, PyType_Spec *spec, PyTypeObject **type) {
+    *type = (PyTypeObject *)PyType_FromSpec(spec);
+    return *type == NULL ? -1 : PyModule_AddType(self, *type);
+}
+
 static int add_address(PyObject *self, const char *name, void *function) {
     PyObject *number = PyLong_FromVoidPtr(function);
-    int failed = number == NULL || PyModule_AddObjectRef(self, name, number) < 0;
+    int failed = number == NULL ? -1 : PyModule_AddObjectRef(self, name, number);
     Py_XDECREF(number);
     return failed;
 }
 
 PyMODINIT_FUNC PyInit__receive(void) {
+    PyTypeObject *inbox_type = NULL;
     PyObject *self = PyModule_Create(&module);
-    if (self == NULL || PyModule_AddType(self, &QuotaType) < 0 ||
-        PyModule_AddType(self, &InboxType) < 0 ||
-        add_address(self, "ON_HEADER", (void *)on_header) ||
-        add_address(self, "ON_BODY", (void *)on_body) ||
-        add_address(self, "ON_CONNECTED", (void *)on_connected)) {
-        Py_XDECREF(self);
-        return NULL;
-    }
+    if (self == NULL) return NULL;
+    if (add_type(self, &quota_spec, &quota_type) < 0 ||
+        add_type(self, &inbox_spec, &inbox_type) < 0 ||
+        add_address(self, "ON_HEADER", (void *)on_header) < 0 ||
+        add_address(self, "ON_BODY", (void *)on_body) < 0 ||
+        add_address(self, "ON_CONNECTED", (void *)on_connected) < 0)
+        Py_CLEAR(self);
+    Py_XDECREF((PyObject *)inbox_type);
     return self;
 }

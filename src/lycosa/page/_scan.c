@@ -3,16 +3,17 @@
    Owns the tokenizer: what is a tag, a comment, an attribute, a character reference (WHATWG, the
    states that matter to text and links), and which elements hide their text or break a line. No
    tree is built, so nothing here is worse than linear: every byte is looked at a bounded number
-   of times, whatever its author intended (S3). Knows nothing of URLs or of crawling.
+   of times, on any page (S3). Knows nothing of URLs or of crawling.
 
-   `parse` reads pages without this module, over a tree, where it could not be compiled. */
+   `html_scan` has the same rules in Python, for where this module could not be compiled; tests
+   compare the two. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <string.h>
 #include "../_buffer.h"
 
-/* What an element is. `html_scan` has the same list in Python. */
+/* What an element is. `html_elements` has the same list in Python. */
 enum {
     BLOCK = 1 << 0, /* breaks a line, as every element does that is not known */
     HIDES = 1 << 1, /* its text is not seen; nor does it break a line */
@@ -73,11 +74,11 @@ static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *ma
     *template_, *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_,
     *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_;
 
-/* What a byte is: for skipping quickly over what needs no thought. */
+/* What a byte is, so that runs of ordinary ones are skipped quickly. */
 enum { SPACE = 1, NAME_END = 2, TEXT_STOP = 4, TAG_STOP = 8, ALNUM = 16, ALPHA = 32, BLANK = 64 };
 static unsigned char class_of[256];
 
-/* Windows-1252, where numbers of character references mean it. */
+/* What references to the numbers 128 to 159 mean: characters of Windows-1252. */
 static const unsigned short windows[32] = {
     0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021, 0x2C6,  0x2030, 0x160,
     0x2039, 0x152,  0x8D,   0x17D,  0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
@@ -88,7 +89,7 @@ enum { HTML, SVG, MATH };                     /* name spaces */
 enum { OUT, IN_TABLE, CELL, SELECT, FRAMES }; /* which insertion mode, roughly */
 enum { NO_HTML, MOST_HTML, ALL_HTML }; /* what HTML may begin in an element that is not HTML */
 
-/* An open element. */
+/* An element on the stack. */
 typedef struct {
     const struct element *element;
     const char *name;     /* in the page */
@@ -451,7 +452,7 @@ static int same_name(const char *begin, const char *end, const char *name) {
     return *name == 0;
 }
 
-/* Where a text of at most so many bytes ends, before a character that would not be whole. */
+/* Where a text is cut to at most so many bytes, never inside a character. */
 static const char *cut_at(const char *begin, const char *end, Py_ssize_t most) {
     if (end - begin <= most) return end;
     end = begin + most;
@@ -510,7 +511,7 @@ static int anchor(Scan *scan, const Link *found) {
     return keep(scan, link);
 }
 
-/* What anybody asks of the attributes of other tags. */
+/* The attributes of other tags that `html` looks at. */
 static const char *const asked[] = {"href", "src",  "rel",      "name",       "content",
                                     "lang", "type", "xml:lang", "http-equiv", "hreflang"};
 
@@ -518,6 +519,22 @@ static int is_asked(const Attribute *attribute) {
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         if (same_name(attribute->name, attribute->name_end, asked[i])) return 1;
     return 0;
+}
+
+/* Adds an attribute, of which the first of its name counts. */
+static int add_attribute(Scan *scan, PyObject *attributes, const Attribute *each) {
+    char name[16]; /* those that are asked for are shorter */
+    Py_ssize_t size = each->name_end - each->name;
+    for (Py_ssize_t i = 0; i < size; i++) name[i] = lower(each->name[i]);
+    PyObject *key = PyUnicode_DecodeUTF8(name, size, "replace");
+    int known = key == NULL ? -1 : PyDict_Contains(attributes, key);
+    if (known == 0) {
+        PyObject *value = decoded(scan, each->value, each->value_end, 1);
+        known = value == NULL ? -1 : PyDict_SetItem(attributes, key, value);
+        Py_XDECREF(value);
+    }
+    Py_XDECREF(key);
+    return known < 0 ? -1 : 0;
 }
 
 /* Any other tag that says something: (name, its attributes). The tag is whole. */
@@ -529,17 +546,9 @@ static int note(Scan *scan, const struct element *element, const char *p) {
     PyObject *attributes = PyDict_New();
     Attribute each;
     int failed = attributes == NULL;
-    while (!failed && next_attribute(&p, scan->end, &each) > 0) {
-        if (each.value_end - each.value > HREF_MAX || !is_asked(&each)) continue;
-        char name[16]; /* all of them are shorter */
-        Py_ssize_t size = each.name_end - each.name;
-        for (Py_ssize_t i = 0; i < size; i++) name[i] = lower(each.name[i]);
-        PyObject *key = PyUnicode_DecodeUTF8(name, size, "replace");
-        PyObject *value = key == NULL ? NULL : decoded(scan, each.value, each.value_end, 1);
-        failed = value == NULL || PyDict_SetDefault(attributes, key, value) == NULL;
-        Py_XDECREF(key);
-        Py_XDECREF(value);
-    }
+    while (!failed && next_attribute(&p, scan->end, &each) > 0)
+        if (each.value_end - each.value <= HREF_MAX && is_asked(&each))
+            failed = add_attribute(scan, attributes, &each) < 0;
     if (!failed)
         failed = keep(scan, Py_BuildValue("(s#O)", element->name, element->size, attributes)) < 0;
     Py_XDECREF(attributes);
@@ -569,7 +578,7 @@ static void push(Scan *scan, const struct element *element, const char *name, Py
     open->mode = (unsigned char)mode;
     if (flags & HIDES) {
         open->text = scan->text.size;
-        open->items = PyList_GET_SIZE(scan->items);
+        open->items = PyList_Size(scan->items);
         open->space = (unsigned char)scan->space;
         open->line = (unsigned char)scan->line;
         scan->templates += element == template_ && name_space == HTML;
@@ -589,7 +598,7 @@ static int cut(Scan *scan, Py_ssize_t depth) {
             scan->space = open->space;
             scan->line = open->line;
             if (open->element == template_ && open->name_space == HTML) {
-                Py_ssize_t count = PyList_GET_SIZE(scan->items);
+                Py_ssize_t count = PyList_Size(scan->items);
                 scan->templates--;
                 scan->items_left += count - open->items;
                 if (PyList_SetSlice(scan->items, open->items, count, NULL) < 0) return -1;
@@ -769,7 +778,7 @@ static const char *script_end(const char *p, const char *end) {
 
 static int run(Scan *scan);
 
-/* For a reader who runs scripts there is nothing in <noscript>, but there are links for us. */
+/* A browser with scripts shows nothing of <noscript>: the text is dropped, the links are kept. */
 static int no_script(Scan *scan, const char *stop) {
     const char *end = scan->end;
     Py_ssize_t depth = scan->depth, text = scan->text.size;

@@ -1,13 +1,12 @@
 /* The plain links of a page, joined to its URL in one go.
 
    Most links lead to the page's own origin and need no parser: they begin with '/' or a letter and
-   hold only characters that the URL standard leaves alone. What `urls` recognises by patterns is
-   recognised here by a table; what `scope` says of most URLs (not too many segments, no file that
-   can't be text) is said here, and SentLinks asked. Whatever is not certain stays with Python:
-   these are left over, and `harvest` takes the long way with them. Without this module all links go
-   that way.
+   hold only characters that the URL standard leaves alone. `canonical` recognises them by patterns,
+   this module by a table. It also decides what `scope` decides of most URLs (not too many segments,
+   no file that can't be text), and passes over links that were sent lately. Every href of which it
+   is not certain is left over, and `harvest` gives it to Python; without this module it gives all.
 
-   Owns no rule: each is tested against the one in Python. */
+   Owns no rule: tests compare each with the one in Python. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -55,13 +54,15 @@ static int plain(Href *href, int rooted) {
     return p == end;
 }
 
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
 /* Whether the path ends like a file that is not text: 1 or 0, -1 for an error. */
 static int not_text(const char *path, Py_ssize_t size, PyObject *endings) {
     char ending[LONGEST_ENDING];
     Py_ssize_t at = size;
     while (at > 0 && size - at < LONGEST_ENDING && path[at - 1] != '.') at--;
     if (at == 0 || path[at - 1] != '.') return 0;
-    for (Py_ssize_t i = at; i < size; i++) ending[i - at] = (char)Py_TOLOWER(Py_CHARMASK(path[i]));
+    for (Py_ssize_t i = at; i < size; i++) ending[i - at] = lower(path[i]);
     PyObject *word = PyUnicode_FromStringAndSize(ending, size - at);
     int found = word == NULL ? -1 : PySet_Contains(endings, word);
     Py_XDECREF(word);
@@ -79,32 +80,46 @@ typedef struct {
     PyObject *endings, *hash, *fingerprint;
 } Page;
 
-static int fingerprint_of(const Page *page, PyObject *url, int fold, PyObject **number,
-                          int64_t *value) {
-    PyObject *bytes = fold ? Py_NewRef(url) : PyUnicode_AsASCIIString(url);
-    if (bytes == NULL) return -1;
-    PyObject *found = PyObject_CallOneArg(fold ? page->fingerprint : page->hash, bytes);
-    Py_DECREF(bytes);
-    if (found == NULL) return -1;
-    if (fold) {
-        *value = PyLong_AsLongLong(found);
+/* A URL on its way to the frontier. */
+typedef struct {
+    char text[MAX_URL];
+    Py_ssize_t size;
+    int fold;
+} Joined;
+
+/* The number by which a URL is known, as it is and as an object; NULL for an error. */
+static PyObject *fingerprint_of(const Page *page, const Joined *joined, PyObject *url,
+                                int64_t *value) {
+    PyObject *found;
+    if (joined->fold) {
+        found = PyObject_CallFunctionObjArgs(page->fingerprint, url, NULL);
+        if (found != NULL) *value = PyLong_AsLongLong(found);
     } else {
-        *value = (int64_t)PyLong_AsUnsignedLongLong(found);
-        if (*value < 0) Py_SETREF(found, PyLong_FromLongLong(*value)); /* as signed_hash does */
+        PyObject *bytes = PyBytes_FromStringAndSize(joined->text, joined->size);
+        if (bytes == NULL) return NULL;
+        found = PyObject_CallFunctionObjArgs(page->hash, bytes, NULL);
+        Py_DECREF(bytes);
+        if (found != NULL) *value = (int64_t)PyLong_AsUnsignedLongLong(found);
+        if (found != NULL && *value < 0) { /* as signed_hash does */
+            Py_DECREF(found);
+            found = PyLong_FromLongLong(*value);
+        }
     }
-    *number = found;
-    if (found == NULL || PyErr_Occurred()) {
-        Py_XDECREF(found);
-        return -1;
-    }
-    return 0;
+    if (PyErr_Occurred()) Py_CLEAR(found);
+    return found;
 }
 
-/* Takes one href: 1 if it is done with, 0 if it is left over, -1 for an error. */
-static int take(const Page *page, PyObject *text) {
-    if (!PyUnicode_Check(text) || PyUnicode_READY(text) < 0 || !PyUnicode_IS_ASCII(text)) return 0;
-    Href href = {.text = (const char *)PyUnicode_1BYTE_DATA(text),
-                 .size = PyUnicode_GET_LENGTH(text)};
+/* Joins an href to the page's URL: 1, 0 if it is not plain or perhaps not wanted, -1 for an error.
+ */
+static int join_plain(const Page *page, PyObject *text, Joined *joined) {
+    Href href = {0};
+    if (!PyUnicode_Check(text)) return 0;
+    href.text = PyUnicode_AsUTF8AndSize(text, &href.size);
+    if (href.text == NULL) { /* half a character, which Python replaces */
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) return -1;
+        PyErr_Clear();
+        return 0;
+    }
     if (href.size == 0 || href.size > MAX_URL) return 0;
     int rooted = href.text[0] == '/';
     if (!rooted && href.size >= 4 && memcmp(href.text, "http", 4) == 0) return 0;
@@ -115,19 +130,26 @@ static int take(const Page *page, PyObject *text) {
     if (href.slashes + (rooted ? 0 : page->directory_slashes) > page->max_slashes) return 0;
     int refused = not_text(href.text, href.path, page->endings);
     if (refused) return refused < 0 ? -1 : 0;
+    memcpy(joined->text, before, (size_t)size);
+    memcpy(joined->text + size, href.text, (size_t)href.size);
+    joined->size = size + href.size;
+    joined->fold = href.fold || (!rooted && memchr(before, ';', (size_t)size) != NULL);
+    return 1;
+}
 
-    PyObject *url = PyUnicode_New(size + href.size, 127);
+/* Takes one href: 1 if it is done with, 0 if it is left over, -1 for an error. */
+static int take(const Page *page, PyObject *text) {
+    Joined joined;
+    int64_t value = 0;
+    int done = join_plain(page, text, &joined);
+    if (done <= 0) return done;
+    PyObject *url = PyUnicode_FromStringAndSize(joined.text, joined.size);
     if (url == NULL) return -1;
-    memcpy(PyUnicode_1BYTE_DATA(url), before, (size_t)size);
-    memcpy(PyUnicode_1BYTE_DATA(url) + size, href.text, (size_t)href.size);
-    if (!rooted && memchr(before, ';', (size_t)size) != NULL) href.fold = 1;
-    PyObject *number;
-    int64_t value;
-    if (fingerprint_of(page, url, href.fold, &number, &value) < 0) {
+    PyObject *number = fingerprint_of(page, &joined, url, &value);
+    if (number == NULL) {
         Py_DECREF(url);
         return -1;
     }
-    int done = 1;
     int64_t *slot = page->slots + ((uint64_t)value & page->mask);
     if (*slot != value) {
         *slot = value;
@@ -143,12 +165,18 @@ static int take(const Page *page, PyObject *text) {
 
 static PyObject *left_over(Page *page, PyObject *hrefs) {
     PyObject *left = PyList_New(0);
-    for (Py_ssize_t i = 0; left != NULL && i < PyList_GET_SIZE(hrefs); i++) {
-        PyObject *href = PyList_GET_ITEM(hrefs, i);
+    for (Py_ssize_t i = 0; left != NULL && i < PyList_Size(hrefs); i++) {
+        PyObject *href = PyList_GetItem(hrefs, i);
         int done = take(page, href);
         if (done < 0 || (done == 0 && PyList_Append(left, href) < 0)) Py_CLEAR(left);
     }
     return left;
+}
+
+static int ascii(const char *text, Py_ssize_t size) {
+    for (Py_ssize_t i = 0; i < size; i++)
+        if ((unsigned char)text[i] > 127) return 0;
+    return 1;
 }
 
 static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
@@ -168,7 +196,7 @@ static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
     if (PyObject_GetBuffer(sent, &slots, PyBUF_WRITABLE) < 0) return NULL;
     Py_ssize_t count = slots.len / (Py_ssize_t)sizeof(int64_t);
     PyObject *left = NULL;
-    if (!PyUnicode_IS_ASCII(origin) || !PyUnicode_IS_ASCII(directory))
+    if (!ascii(page.origin, page.origin_size) || !ascii(page.directory, page.directory_size))
         PyErr_SetString(PyExc_ValueError, "a canonical URL is ASCII");
     else if (count < 1 || count & (count - 1))
         PyErr_SetString(PyExc_ValueError, "slots must be a power of two");
