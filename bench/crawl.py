@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from measure import postgres, runs, split
@@ -120,13 +121,13 @@ def profile(args: argparse.Namespace, jobs: list[Job]) -> None:
                 cost = runs.run(job, used)
             with runs.turn(args.lock), tempfile.TemporaryDirectory() as folder:
                 raw = Path(folder) / "stacks.txt"
-                runs.run(job, used, watch=lambda process, _, raw=raw: _spy(process, raw, args.rate))
+                runs.run(job, used, watch=partial(_spy, raw, args.rate))
                 found = split.read(raw.open())
             steady = cost.cpu_us - start.cpu_us / cost.pages
             show_split(job, found, steady, args.top)
 
 
-def _spy(process: subprocess.Popen[bytes], raw: Path, rate: int) -> None:
+def _spy(raw: Path, rate: int, process: subprocess.Popen[bytes], _: Path) -> None:
     """Samples the first engine until it ends."""
     while not (engines := runs.children_of(process.pid)):
         time.sleep(0.02)
@@ -164,7 +165,7 @@ def memory(args: argparse.Namespace) -> None:
         def watch(process: subprocess.Popen[bytes], root: Path, most: list[int] = most) -> None:
             while runs.alive(process):
                 engines = runs.status(root, "sqlite").get("engines", [])
-                most[0] = max(most[0], sum(int(each.get("in_flight", 0)) for each in engines))
+                most[0] = max(most[0], sum(each.get("in_flight", 0) for each in engines))
                 time.sleep(0.5)
 
         with runs.turn(args.lock):

@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace, web: SimWeb, root: Path) -> int:
 def look(root: Path, hostile: int) -> Found:
     """What the store says."""
     told = runs.status(root, "sqlite")
-    engines: list[dict[str, Any]] = told["engines"]  # type: ignore[assignment]
+    engines: list[dict[str, Any]] = told["engines"]
     found = Found(loop=loop_of(engines), rss_mb=max(each["rss_mb"] for each in engines),
                   slow_pages=sum(each["slow_pages"] for each in engines))  # fmt: skip
     settled: set[str] = set()

@@ -71,8 +71,8 @@ class Watch:
             found.lag_s = max([found.lag_s, *(each["store_lag_s"] for each in self._engines())])
         found.rss_mb = max(map(_rss_mb, runs.children_of(self.process.pid)), default=0.0)
         told = runs.status(self.root, "sqlite")
-        found.pages, found.limit = int(str(told.get("pages", 0))), str(told.get("limit", ""))
-        found.loop = loop_of(told.get("engines", []))  # type: ignore[arg-type]
+        found.pages, found.limit = told.get("pages", 0), told.get("limit", "")
+        found.loop = loop_of(told.get("engines", []))
         return found
 
     def _engines(self) -> list[dict[str, Any]]:

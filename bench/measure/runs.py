@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import lycosa
 from lycosa.simweb.pages import Pages
@@ -170,11 +171,12 @@ def command(job: Job, web: SimWeb, root: Path, store: str, *more: str) -> list[s
     return [sys.executable, "-m", "lycosa", *map(str, words), *job.limits, *more]
 
 
-def status(root: Path, store: str) -> dict[str, object]:
-    """What `lycosa status` says."""
+def status(root: Path, store: str) -> dict[str, Any]:
+    """What `lycosa status` says; {} while it has nothing to tell."""
     words = ["status", "--data-dir", root / "data", "--store", store, "--json"]
     told = subprocess.run([sys.executable, "-m", "lycosa", *map(str, words)], capture_output=True)
-    return json.loads(told.stdout) if told.returncode == 0 else {}
+    found: dict[str, Any] = json.loads(told.stdout) if told.returncode == 0 else {}
+    return found
 
 
 def run(
@@ -228,13 +230,13 @@ def _measure(
     if process.returncode != 0:
         raise SystemExit(f"the crawl failed with exit code {process.returncode}")
     found = status(root, store)
-    cost.pages = float(found["pages"])  # type: ignore[arg-type]
+    cost.pages = float(found["pages"])
     cost.cpu_us = (usage.ru_utime + usage.ru_stime) * 1e6 / cost.pages
     cost.pages_s = cost.pages / seconds
     cost.rss_mb = usage.ru_maxrss * 1024 / 1e6
     cost.server_us = (server.cpu() - before) * 1e6 / cost.pages if server else 0.0
     cost.web_us = (web.cpu_seconds() - web_before) * 1e6 / cost.pages
-    engines: list[dict[str, float]] = found["engines"]  # type: ignore[assignment]
+    engines: list[dict[str, float]] = found["engines"]
     cost.exchanges = sum(each.get("exchanges", 0) for each in engines) / cost.pages
     cost.reference_ms = (cost.reference_ms + reference_ms()) / 2
     return cost
