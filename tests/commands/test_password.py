@@ -3,10 +3,6 @@
 import subprocess
 import sys
 
-from support.postgres import postgres_server, postgres_url
-
-__all__ = ["postgres_server", "postgres_url"]
-
 
 def lycosa(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lycosa", *words]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -25,8 +26,8 @@ class Breaking(PostgresFrontier):
 
     broken = 0
 
-    def add(self, *args: object, **options: object) -> int:  # type: ignore[override]
-        count = super().add(*args, **options)  # type: ignore[arg-type]
+    def add(self, *args: Any, **options: Any) -> int:
+        count = super().add(*args, **options)
         if Breaking.broken < 3:
             Breaking.broken += 1
             pid = self.db.info.backend_pid
@@ -72,10 +73,10 @@ def test_a_new_start_waits_for_no_chunk_under_way(
     hanging, let_go = threading.Event(), threading.Event()
 
     class Hanging(PostgresFrontier):
-        def add(self, *args: object, **options: object) -> int:  # type: ignore[override]
+        def add(self, *args: Any, **options: Any) -> int:
             hanging.set()
             assert let_go.wait(30)
-            return super().add(*args, **options)  # type: ignore[arg-type]
+            return super().add(*args, **options)
 
     loader = Loader(tmp_path, lambda: Hanging(postgres_url, RULES), "node")
     loader.start()

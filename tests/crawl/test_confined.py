@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, lycosa
 
 from support.http_server import HttpServer, reply, say
+from support.program import EMAIL, Words, lycosa
 
 PORTS = (25, 110, 6379, 6667, 10080)
 
@@ -18,7 +18,7 @@ def crawl(root: Path, server: HttpServer, *seeds: str, flags: tuple[str, ...] = 
     root.mkdir(exist_ok=True)
     (root / "seeds.txt").write_text("\n".join(seeds))
     mapped = ",".join(f"{port}={server.port}" for port in (80, *PORTS))
-    words = ["crawl", root / "seeds.txt", "--email", EMAIL, "--data-dir", root / "data"]
+    words: Words = ["crawl", root / "seeds.txt", "--email", EMAIL, "--data-dir", root / "data"]
     words += ["--delay", "0.05", "--engines", "1", "--port-map", mapped]
     done = lycosa(*words, "--allow-private-addresses", *flags, timeout=100)
     assert done.returncode == 0, done.stderr
@@ -26,7 +26,7 @@ def crawl(root: Path, server: HttpServer, *seeds: str, flags: tuple[str, ...] = 
 
 
 def status(root: Path) -> dict[str, dict[str, int]]:
-    return json.loads(lycosa("status", "--json", "--data-dir", root / "data").stdout)  # type: ignore[no-any-return]
+    return dict(json.loads(lycosa("status", "--json", "--data-dir", root / "data").stdout))
 
 
 def asked(server: HttpServer) -> list[str]:
@@ -114,7 +114,7 @@ def test_several_networks_and_every_spelling() -> None:
 def test_a_private_network_must_be_allowed_as_well(tmp_path: Path) -> None:
     seeds = tmp_path / "seeds.txt"
     seeds.write_text("a.example\n")
-    words = ["crawl", seeds, "--email", EMAIL, "--data-dir", tmp_path / "d"]
+    words: Words = ["crawl", seeds, "--email", EMAIL, "--data-dir", tmp_path / "d"]
     done = lycosa(*words, "--only-network", "10.1.0.0/16")
     assert done.returncode == 2 and "add --allow-network 10.1.0.0/16" in done.stderr
     assert not (tmp_path / "d").exists()

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import EMAIL, lycosa
 
 from support.dns_server import DnsServer
 from support.http_server import HttpServer, Script, reply, say
+from support.program import EMAIL, lycosa
 
 ROBOTS, PAGE = "/robots.txt", say(reply(b"<title>t</title><p>hello"), stay=True)
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from harness import Crawl, lycosa
 
 from lycosa.simweb import hostile
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa
 
 DELAY = 0.3
 # What the home page of each is recorded as. Of a body that never ends, what came is kept.
@@ -74,7 +74,7 @@ def test_every_hostile_domain_is_settled(crawl: Crawl) -> None:
 
 
 def test_inner_addresses_are_never_connected_to(crawl: Crawl) -> None:
-    rows = dict(crawl.rows("SELECT url, outcome FROM pages WHERE url LIKE 'http://1%'"))  # type: ignore[arg-type]
+    rows = dict(crawl.rows("SELECT url, outcome FROM pages WHERE url LIKE 'http://1%'"))
     assert rows["http://169.254.169.254/latest/meta-data/"] == "private-address"
     assert [o for url, o in rows.items() if str(url).startswith("http://127.0.0.1")] == [
         "private-address"

@@ -8,23 +8,24 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, UNSHARE, Crawl, can_mount, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import EMAIL, UNSHARE, Crawl, can_mount, lycosa, wait_for
 
 
-def limited(soft: int, hard: int) -> object:
+def limited(soft: int, hard: int) -> Callable[[], None]:
     """For a child process: its limits of open files."""
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def engines(crawl: Crawl) -> list[dict[str, float]]:
     done = lycosa("status", "--data-dir", crawl.data, "--json")
-    return json.loads(done.stdout)["engines"] if done.returncode == 0 else []  # type: ignore[no-any-return]
+    return list(json.loads(done.stdout)["engines"]) if done.returncode == 0 else []
 
 
 def slow_world(domains: int, seconds: float) -> WorldSpec:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness import Crawl, lycosa
-
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa
 
 
 def test_a_busy_crawl_has_short_turns_and_tells_them(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa
 
 from lycosa.simweb import malice
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa
 
 GOOD = 20
 QUIET = 0.055  # seconds of CPU that `slowness` takes on the quiet machine of reference

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, wait_for
 
 FLAGS = ("--visit-timeout", "2", "--lease-time", "8")
 SPEC = WorldSpec(seed=12, domains=30, pages=18, delay=0.5).only("robots-allow", "robots-delay")

@@ -9,9 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
-from harness import EMAIL, lycosa, started, wait_for
-
 from support.http_server import HttpServer, reply, say
+from support.program import EMAIL, lycosa, started, wait_for
 
 
 def seeded(root: Path, *urls: str) -> list[str]:
@@ -22,7 +21,7 @@ def seeded(root: Path, *urls: str) -> list[str]:
 
 def outcomes(root: Path) -> dict[str, int]:
     told = lycosa("status", "--json", "--data-dir", root / "data")
-    return json.loads(told.stdout)["outcomes"] if told.returncode == 0 else {}  # type: ignore[no-any-return]
+    return dict(json.loads(told.stdout)["outcomes"]) if told.returncode == 0 else {}
 
 
 def test_private_addresses_are_tried_again_when_they_are_allowed(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, wait_for
 
 SPEC = WorldSpec(seed=21, domains=20, pages=8, delay=0.3, https=0).only("robots-allow")
 FINISHED, STOPPED = 0, 3

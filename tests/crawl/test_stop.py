@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, wait_for
 
 STOPPED = 3  # the exit code of a crawl that was asked to stop
 SPEC = WorldSpec(seed=8, domains=40, pages=12, delay=0.4).only("robots-allow")

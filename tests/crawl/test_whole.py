@@ -13,11 +13,11 @@ from urllib.parse import urljoin
 import pytest
 import zstandard
 from fastwarc.warc import ArchiveIterator as FastIterator
-from harness import Crawl, lycosa
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa
 
 
 def crawl_world(

