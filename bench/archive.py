@@ -26,6 +26,7 @@ PAGES = 500  # per commit
 TEXT_BYTES = 5_000
 BODY_BYTES = 80_000
 URL = "https://www.example.com"
+NOW_MS = 1_767_607_200_000
 HEAD = (
     b"HTTP/1.1 200 OK\r\nDate: Mon, 05 Jan 2026 10:00:00 GMT\r\nServer: nginx\r\n"
     b"Content-Type: text/html; charset=UTF-8\r\nTransfer-Encoding: chunked\r\n"
@@ -71,11 +72,10 @@ def bench_text(pages: int, rounds: int) -> None:
     rng = random.Random(1)
     whole = prose(rng, TEXT_BYTES * pages)
     bodies = [whole[i * TEXT_BYTES : (i + 1) * TEXT_BYTES] for i in range(pages)]
-    now = 1_767_607_200_000
 
     def rows() -> list[bytes]:
         return [
-            text.text_row(f"{URL}/page/{i}", now + i, 200, title="A title", lang="en", text=body)
+            text.text_row(f"{URL}/page/{i}", NOW_MS + i, 200, title="A title", lang="en", text=body)
             for i, body in enumerate(bodies)
         ]
 
@@ -101,7 +101,7 @@ def bench_warc(pages: int, rounds: int) -> None:
 
     def records() -> None:
         for i in range(pages):
-            warc.response_records(response, REQUEST_HEAD, 1_767_607_200_000 + i, ids)
+            warc.response_records(response, REQUEST_HEAD, NOW_MS + i, ids)
 
     def just_ids() -> None:
         for _ in range(pages):
@@ -115,7 +115,7 @@ def bench_warc(pages: int, rounds: int) -> None:
     show("  one digest of the body", cpu_us(lambda: warc._digest(*[body] * pages), pages, rounds))
     show("  stored_head", cpu_us(heads, pages, rounds))
     show("  one record id", cpu_us(just_ids, pages, rounds))
-    parts = warc.response_records(response, REQUEST_HEAD, 1_767_607_200_000, ids)
+    parts = warc.response_records(response, REQUEST_HEAD, NOW_MS, ids)
     with tempfile.TemporaryDirectory() as directory:
         writer = segments.SegmentWriter(Path(directory), "warc", 1, 1 << 30)
         show(
@@ -135,14 +135,14 @@ def bench_ledger(pages: int, rounds: int) -> None:
 
         def singly() -> None:
             for i in range(pages):
-                book.started([("www.example.com", 1_767_607_200_000 + i)])
-                book.ended("www.example.com", 1_767_607_200_000, i, 2, "192.0.2.1", "ok")
+                book.started([("www.example.com", NOW_MS + i)])
+                book.ended("www.example.com", NOW_MS, i, 2, "192.0.2.1", "ok")
 
         def batched() -> None:
             for i in range(0, pages, 10):
-                book.started([("www.example.com", 1_767_607_200_000 + i)] * 10)
+                book.started([("www.example.com", NOW_MS + i)] * 10)
                 for _ in range(10):
-                    book.ended("www.example.com", 1_767_607_200_000, i, 2, "192.0.2.1", "ok")
+                    book.ended("www.example.com", NOW_MS, i, 2, "192.0.2.1", "ok")
 
         show("ledger, a start and an end, one write each visit", cpu_us(singly, pages, rounds))
         show("ledger, a start and an end, ten visits a write", cpu_us(batched, pages, rounds))

@@ -20,6 +20,7 @@ import zstandard
 from lycosa.archive.segments import parse_name
 from lycosa.cli import main
 from lycosa.frontier.protocol import Reader, open_reader
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import PageRow
 from support.kept import committed_lengths, texts_in
 from support.made_crawl import finish, make, opened
@@ -300,7 +301,8 @@ def test_an_unreadable_line_of_a_ledger_is_counted(kept: Kept) -> None:
 
 def test_a_page_without_its_text_is_named(plain: Kept) -> None:
     with opened(plain.root, resume=True) as (frontier, _):
-        frontier.db.execute("UPDATE pages SET text_segment = 0 WHERE url = 'https://d1.test/1'")  # type: ignore[attr-defined]
+        assert isinstance(frontier, SqliteFrontier)
+        frontier.db.execute("UPDATE pages SET text_segment = 0 WHERE url = 'https://d1.test/1'")
     code, found = plain.verify()
     assert code == 1
     assert [loss["url"] for loss in found["losses"]] == ["https://d1.test/1"]
@@ -308,7 +310,8 @@ def test_a_page_without_its_text_is_named(plain: Kept) -> None:
 
 def test_a_row_without_its_page_is_found(plain: Kept) -> None:
     with opened(plain.root, resume=True) as (frontier, _):
-        frontier.db.execute("DELETE FROM pages WHERE url = 'https://d1.test/1'")  # type: ignore[attr-defined]
+        assert isinstance(frontier, SqliteFrontier)
+        frontier.db.execute("DELETE FROM pages WHERE url = 'https://d1.test/1'")
     code, found = plain.verify()
     assert (code, found["losses"]) == (1, [])
     assert [each["unowned_rows"] for each in found["bad_segments"]] == [1]

@@ -61,7 +61,7 @@ class Cluster:
 
     def pages(self) -> int:
         try:
-            return int(str(self.query("SELECT sum(pages) FROM crawlers")[0][0] or 0))
+            return int(self.query("SELECT sum(pages) FROM crawlers")[0][0] or 0)
         except psycopg.Error:
             return 0
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from support.http_server import HttpServer, reply, say
-from support.program import EMAIL, Words, lycosa
+from support.program import EMAIL, Words, lycosa, status
 
 PORTS = (25, 110, 6379, 6667, 10080)
 
@@ -23,10 +22,6 @@ def crawl(root: Path, server: HttpServer, *seeds: str, flags: tuple[str, ...] = 
     done = lycosa(*words, "--allow-private-addresses", *flags, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
-
-
-def status(root: Path) -> dict[str, dict[str, int]]:
-    return dict(json.loads(lycosa("status", "--json", "--data-dir", root / "data").stdout))
 
 
 def asked(server: HttpServer) -> list[str]:
@@ -50,7 +45,7 @@ def test_no_link_leads_to_a_blocked_port(server: HttpServer, tmp_path: Path) -> 
     server.paths["/go"] = say(reply(b"", "302 F", "Location: http://127.0.0.1:6379/gone"))
     crawl(tmp_path, server, "http://127.0.0.1/")
     assert asked(server) == ["127.0.0.1"]
-    told = status(tmp_path)
+    told = status(tmp_path / "data")
     assert told["drops"]["blocked-port"] >= len(PORTS) + 3
     assert told["outcomes"] == {"ok": 2, "redirect": 1}
 
@@ -59,7 +54,7 @@ def test_nor_does_a_robots_txt(server: HttpServer, tmp_path: Path) -> None:
     server.paths["/robots.txt"] = say(reply(b"", "302 F", "Location: http://127.0.0.1:25/r.txt"))
     crawl(tmp_path, server, "http://127.0.0.1/")
     assert asked(server) == ["127.0.0.1"]
-    assert status(tmp_path)["outcomes"] == {"robots-unreachable": 1}
+    assert status(tmp_path / "data")["outcomes"] == {"robots-unreachable": 1}
 
 
 def test_nor_a_seed(server: HttpServer, tmp_path: Path) -> None:
@@ -93,7 +88,7 @@ def test_only_one_network_is_connected_to(tmp_path: Path) -> None:
     seeds = (f"http://127.0.0.1:{inside.port}/", f"http://127.0.0.2:{outside.port}/seed")
     said = crawl(tmp_path, inside, *seeds, flags=("--only-network", "127.0.0.1/32"))
     assert outside.connections == 0, said
-    assert status(tmp_path)["outcomes"] == {"ok": 1, "outside-network": 2}
+    assert status(tmp_path / "data")["outcomes"] == {"ok": 1, "outside-network": 2}
     why = lycosa("why", seeds[1], "--data-dir", tmp_path / "data").stdout
     assert "outside of the networks in --only-network" in why
     again = tmp_path / "more.txt"

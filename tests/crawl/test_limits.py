@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from support.program import EMAIL, UNSHARE, Crawl, can_mount, lycosa, wait_for
+from support.program import EMAIL, UNSHARE, Crawl, can_mount, lycosa, status, wait_for
 
 
 def limited(soft: int, hard: int) -> Callable[[], None]:
@@ -24,8 +23,7 @@ def limited(soft: int, hard: int) -> Callable[[], None]:
 
 
 def engines(crawl: Crawl) -> list[dict[str, float]]:
-    done = lycosa("status", "--data-dir", crawl.data, "--json")
-    return list(json.loads(done.stdout)["engines"]) if done.returncode == 0 else []
+    return list(status(crawl.data).get("engines", []))
 
 
 def slow_world(domains: int, seconds: float) -> WorldSpec:
@@ -154,8 +152,7 @@ def test_a_kill_while_seeds_are_loading_loses_none(tmp_path: Path) -> None:
 
 
 def domains(data: Path) -> int:
-    done = lycosa("status", "--data-dir", data, "--json")
-    return int(json.loads(done.stdout)["domains"]) if done.returncode == 0 else 0
+    return int(status(data).get("domains", 0))
 
 
 @pytest.mark.slow

@@ -461,7 +461,7 @@ def exclude(data: bytes) -> None:
     except LycosaError:
         return
     rules = scope.Scope(scope.ScopeRules(exclude=entries))
-    rules.refuses("https://a.test/b/c.html", "a.test", "a.test", 1, True)
+    rules.refuses("https://a.test/b/c.html", "a.test", "a.test", depth=1, seeded=True)
 
 
 # --- what we wrote ourselves, damaged ---

@@ -43,24 +43,26 @@ def make(
         name = root.name if join else "d"
         links = [link(f"https://{name}{n % domains}.test/{n}", depth=1) for n in range(pages)]
         frontier.add(links, rank=0)
-        _crawl(frontier, root, node, engines, warc, segment_bytes)
+        made = (
+            _Engine(frontier, root, node, warc=warc, segment_bytes=segment_bytes)
+            for _ in range(engines)
+        )
+        _crawl(frontier, list(made))
 
 
 def finish(root: Path, store: str = "sqlite") -> None:
     """Go on with a crawl until nothing is queued."""
     with opened(root, store, resume=True) as (frontier, node):
-        _crawl(frontier, root, node, 1, True, 6000)
+        _crawl(frontier, [_Engine(frontier, root, node, warc=True, segment_bytes=6000)])
         assert frontier.backlog()[0] == 0
 
 
-def _crawl(
-    frontier: Frontier, root: Path, node: str, engines: int, warc: bool, segment_bytes: int
-) -> None:
-    workers = [_Worker(frontier, root, node, warc, segment_bytes) for _ in range(engines)]
-    while sum(worker.work() for worker in workers):
+def _crawl(frontier: Frontier, engines: list[_Engine]) -> None:
+    """Until nothing is queued."""
+    while sum(engine.work() for engine in engines):
         pass
-    for worker in workers:
-        worker.end()
+    for engine in engines:
+        engine.end()
     frontier.put_settings({"seeds_loaded": 1, "finished": 1})
 
 
@@ -82,16 +84,20 @@ def make_empty(root: Path) -> None:
     create(root / "crawl.sqlite", crawl_settings())
 
 
-class _Worker:
+class _Engine:
     """What an engine does, without a network."""
 
-    def __init__(self, frontier: Frontier, root: Path, node: str, warc: bool, size: int) -> None:
+    def __init__(
+        self, frontier: Frontier, root: Path, node: str, *, warc: bool, segment_bytes: int
+    ) -> None:
         self.owner = frontier.register("host", 1, node, str(root))
         self.frontier = frontier
         self.ids = record_ids()
-        self.ledger = Ledger(root, self.owner, size)
-        text = SegmentWriter(root, "text", self.owner, size)
-        kept = SegmentWriter(root, "warc", self.owner, 8 * size, self._info) if warc else None
+        self.ledger = Ledger(root, self.owner, segment_bytes)
+        text = SegmentWriter(root, "text", self.owner, segment_bytes)
+        kept = None
+        if warc:
+            kept = SegmentWriter(root, "warc", self.owner, 8 * segment_bytes, head=self._info)
         self.exchanger = Exchanger(frontier, self.owner, lambda: 1.0, text, kept, self.ledger)
         self.warc = warc
         self.chance = random.Random(self.owner)
@@ -109,7 +115,10 @@ class _Worker:
             for url in lease.urls:
                 batch.pages.append(self._page(url))
                 self.ledger.started([(lease.name, wall_now())])
-                self.ledger.ended(lease.name, wall_now(), wall_now(), 1, "192.0.2.1", "ok")
+                now = wall_now()
+                self.ledger.ended(
+                    lease.name, now, now, requests=1, address="192.0.2.1", outcome="ok"
+                )
             batch.released.append(Release(lease.domain_id, 1))
         reply = self.exchanger.perform(Exchange(batch))
         assert reply.error is None, reply.error

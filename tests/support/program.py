@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
 import sqlite3
@@ -50,6 +51,13 @@ def lycosa(
     return subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, env=environ, input=input
     )
+
+
+def status(data: Path, *flags: str) -> dict[str, Any]:
+    """What `lycosa status` tells of a crawl; {} as long as there is nothing to tell."""
+    done = lycosa("status", "--json", "--data-dir", data, *flags)
+    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+    return found
 
 
 class Crawl:
@@ -109,6 +117,13 @@ class Crawl:
             return db.execute(query).fetchall()
         finally:
             db.close()
+
+    def pages(self) -> int:
+        """Pages that are committed; 0 as long as there is no store."""
+        try:
+            return int(self.rows("SELECT sum(pages) FROM crawlers")[0][0] or 0)
+        except sqlite3.Error:
+            return 0
 
     def outcomes(self) -> dict[str, int]:
         return dict(self.rows("SELECT outcome, count(*) FROM pages GROUP BY outcome"))

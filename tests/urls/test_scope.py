@@ -17,9 +17,13 @@ from support.cpu import cpu_seconds
 RULES = ScopeRules()
 
 
-def refused(url: str, rules: ScopeRules = RULES, depth: int = 0, seeded: bool = True) -> str:
+def refused(
+    url: str, rules: ScopeRules | Scope = RULES, depth: int = 0, seeded: bool = True
+) -> str:
+    """The reason why a scope, or the one that follows some rules, refuses a URL."""
+    scope = rules if isinstance(rules, Scope) else Scope(rules)
     host = split(url).host
-    reason = Scope(rules).refuses(url, host, domain_of(host), depth, seeded)
+    reason = scope.refuses(url, host, domain_of(host), depth, seeded)
     assert reason == "" or reason in REASONS
     return reason
 
@@ -209,10 +213,10 @@ def test_nonsense_is_named_with_its_line(line: str, why: str) -> None:
 def test_exclusions_can_be_exchanged() -> None:
     before = Scope(replace(RULES, max_depth=1, exclude=("a.com",)))
     after = before.excluding(["b.com"])
-    assert after.refuses("https://b.com/", "b.com", "b.com", 0, True) == "excluded"
-    assert after.refuses("https://a.com/", "a.com", "a.com", 0, True) == ""
-    assert after.refuses("https://a.com/", "a.com", "a.com", 2, True) == "depth"
-    assert before.refuses("https://b.com/", "b.com", "b.com", 0, True) == ""
+    assert refused("https://b.com/", after) == "excluded"
+    assert refused("https://a.com/", after) == ""
+    assert refused("https://a.com/", after, depth=2) == "depth"
+    assert refused("https://b.com/", before) == ""
 
 
 PATTERNS = st.lists(st.sampled_from(["a", "b", "ab", "*", "*", "/", "?"]), max_size=7).map("".join)
@@ -236,7 +240,7 @@ def test_hostile_patterns_and_paths_cost_little() -> None:
     url = "https://example.com/" + "a" * 1970
 
     def found(url: str) -> str:
-        return scope.refuses(url, "example.com", "example.com", 0, True)
+        return scope.refuses(url, "example.com", "example.com", depth=0, seeded=True)
 
     assert found(url) == ""
     assert cpu_seconds(lambda: found(url), enough=0.2) < 0.5
