@@ -1,9 +1,9 @@
-"""Microseconds of CPU per page that the archive costs: text rows, WARC records, ledger lines.
+"""Measures the CPU that the archive costs per page: text rows, WARC records, ledger lines.
 
     python bench/archive.py [--quick]
 
-Writing goes to a temporary directory; fsync waits are no CPU and are shown apart. The best of
-several rounds counts, since the machine is shared.
+It writes to a temporary directory. Time in which fsync waits is not CPU and is printed apart. The
+best of several rounds counts, because other programs on the machine only ever add to a measurement.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def bench_warc(pages: int, rounds: int) -> None:
 
 
 def bench_ledger(pages: int, rounds: int) -> None:
-    """One start written before each visit, one end."""
+    """A visit in the ledger: its start, written before the first request, and its end."""
     with tempfile.TemporaryDirectory() as directory:
         book = ledger.Ledger(Path(directory), 1, 1 << 30)
 
@@ -151,7 +151,7 @@ def bench_ledger(pages: int, rounds: int) -> None:
 
 
 def bench_audit(visits: int) -> None:
-    """The proof, per visit."""
+    """The audit of a ledger, per visit."""
     made = [ledger.Visit(1, f"d{i % 997}.example", i * 100, i * 100 + 50) for i in range(visits)]
     show("audit, per visit", cpu_us(lambda: audit.audit(made, 70.0), visits, 3))
 

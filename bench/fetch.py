@@ -1,4 +1,4 @@
-"""CPU of the network edge: robots.txt and a page of 20 KB from a new host each time.
+"""Measures the CPU of the network edge: robots.txt and a page of 20 KB from a new host each time.
 
 Prints microseconds of client CPU (user + system, own process only) per pair, over http and https,
 with 200 and 2,000 in flight, with a DNS lookup per host and without. The server runs in its own

@@ -4,9 +4,9 @@
     python bench/hour.py --minutes 10 --hosts 50000
     python bench/hour.py --quick            # a few seconds, figures mean nothing
 
-A line a minute, and a verdict at the end: what was wanted, what was measured, met or not. Memory is
-that of the larger engine, from the kernel; turns and lag are the engines' own words; violations are
-found by the simulated web and by `lycosa audit`.
+Prints a line a minute, and a verdict at the end: what was wanted, what was measured, met or not.
+The kernel tells the memory of the larger engine, the engines report turns and lag themselves, the
+simulated web and `lycosa audit` look for violations.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Watch:
         return found
 
     def _engines(self) -> list[dict[str, Any]]:
-        """Their last words that are committed."""
+        """The figures that each engine committed last."""
         try:
             with contextlib.closing(
                 sqlite3.connect(f"file:{self._database}?mode=ro", uri=True, timeout=1)

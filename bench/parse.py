@@ -1,5 +1,5 @@
-"""What parsing costs per page: by the compiled reader, by the one in Python, and by lexbor, which
-only builds a tree; what the links cost on their way to the frontier; and how long the worst
+"""Measures what parsing costs per page, by the compiled reader, by the one in Python and by lexbor,
+which only builds a tree; what the links cost on their way to the frontier; and how long the worst
 documents hold the loop (S3).
 
     python bench/parse.py [--quick]

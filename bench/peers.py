@@ -1,18 +1,18 @@
-"""Other crawlers on the same simulated web in the same run: peer / lycosa.
+"""Compares other crawlers with lycosa, on the same simulated web in the same run.
 
-    python bench/peers.py --dir /var/tmp/peers --install    # each in an environment of its own
-    python bench/peers.py --dir /var/tmp/peers              # medians of 3; only what is there runs
-    python bench/peers.py --quick                           # a few seconds; installs nothing
+    python bench/peers.py --dir ~/peers --install    # each in an environment of its own
+    python bench/peers.py --dir ~/peers              # medians of 3; only what is there runs
+    python bench/peers.py --quick                    # a few seconds; installs nothing
 
 Three mixes. broad: hosts of 1,000 pages that link to each other, as many hosts as pages are
 fetched; what is not fetched stays queued. single: hosts of one page, all its links lead to itself.
 sites: hosts of 20 pages, fetched to the end.
 
-Pages are counted by the simulated web itself: answers with 200 that are not robots.txt. CPU is that
-of the whole process tree, start-up included; 'steady' has that of a run on one page taken off. To
-let every crawler use its own resolver and the ordinary ports, all run in a network namespace with
-nothing but loopback, whose port 53 the simulated web answers: this needs root on Linux. Without
-it, lycosa alone runs.
+The simulated web counts the pages: answers with 200 that are not robots.txt. CPU is that of the
+whole process tree, start-up included; from 'steady' the CPU of a run on one page is subtracted. All
+crawlers run in a network namespace with nothing but loopback, whose port 53 the simulated web
+answers, so that each can use its own resolver and the ordinary ports. This needs root on Linux;
+without it, lycosa alone runs.
 
 - Scrapy: the settings of its page on broad crawls, JOBDIR persistence, robots.txt, text kept.
 - crawlee-python: ParselCrawler, storage on disk, robots.txt, text kept.

@@ -50,7 +50,8 @@ def by_turns(
         both = [
             stack.enter_context(Crawls(job, groups, root / str(groups), server)) for groups in order
         ]
-        for crawls in both:  # before any is started: an engine that stands still is replaced
+        # Before any is started, because a supervisor replaces an engine that stands still.
+        for crawls in both:
             crawls.prepare(args.queued // 10, urls=10)
         for crawls in both:
             crawls.start()
@@ -69,7 +70,7 @@ def engines(args: argparse.Namespace) -> None:
     job = Job(https=args.scheme == "https", pages=args.pages or 100_000, engines=2, workers=400,
               size=args.size * 1000, site_pages=1000)  # fmt: skip
     sums = {1: Figures(), 2: Figures()}
-    # Who was started first may be at a disadvantage.
+    # The one that was started first may be at a disadvantage.
     orders: list[tuple[int, int]] = [(1, 2), (2, 1)] * (args.repeats or 1)
     for order in orders:
         with runs.turn(args.lock), postgres.started(args.store == "postgres") as server:
@@ -156,7 +157,7 @@ def resumed(job: Job, extra: int) -> tuple[float, int]:
             ballast.burdened(words, root, extra, urls=1)
             before = runs.status(root, "sqlite")["pages"]
             words = ballast.resumed(words, root)
-            # With domains left that are never due, it does not end by itself.
+            # Domains are left that are never due, so the crawl does not end by itself.
             process = subprocess.Popen([*words, "--max-pages", str(job.pages)],
                                        stdout=subprocess.DEVNULL)  # fmt: skip
             _, code, usage = os.wait4(process.pid, 0)
@@ -224,7 +225,7 @@ def steady(args: argparse.Namespace, hosts: int, minutes: int, site_pages: int =
     job = Job(
         https=args.scheme == "https", size=args.size * 1000, pages=hosts * turns, per_host=turns,
         engines=2, workers=1000, delay=delay, servers=args.servers,
-        site_pages=site_pages or 3 * turns,  # no site may run dry
+        site_pages=site_pages or 3 * turns,  # more than a crawl fetches of a site
     )  # fmt: skip
     print(
         f"{hosts:,} domains at {delay:g} s on {job.engines} engines, {args.scheme}, {args.size} KB "
@@ -294,7 +295,7 @@ def main() -> None:
         args.turns, args.turn, args.warm = 2, 2.0, 0
         args.queued = 200 if args.store == "sqlite" else 0
     runs.raise_file_limit()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing stays behind, stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no stopped crawl stays behind
     print(f"load {os.getloadavg()[0]:.1f}; TLS verification: off (default)")
     todo = {"engines": engines, "flight": flight, "domains": domains, "time": over_time,
             "polite": polite}  # fmt: skip

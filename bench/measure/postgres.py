@@ -1,7 +1,7 @@
 """A PostgreSQL server of our own for measurements: its databases, its CPU, its round trips.
 
-Comes in a wheel, starts in seconds, ends with the benchmark. A round trip is counted by a relay
-between program and server: one each time that the program speaks after the server has spoken.
+The server comes in a wheel, starts in seconds and ends with the benchmark. A relay between program
+and server counts round trips: one each time that the program speaks after the server has spoken.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Server:
 
 @contextlib.contextmanager
 def started(wanted: bool) -> Iterator[Server | None]:
-    """A server for a while, if it is wanted."""
+    """Starts a server and ends it, if one is wanted."""
     if not wanted:
         yield None
         return

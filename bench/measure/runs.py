@@ -38,7 +38,7 @@ class Job:
     """What to crawl and how."""
 
     https: bool = False
-    size: int = 80_000  # bytes of HTML, the mean
+    size: int = 80_000  # bytes of HTML, on average
     links: int = 60
     pages: int = 10_000
     per_host: int = 1  # pages fetched of each host
@@ -60,8 +60,8 @@ class Job:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What ends the crawl where hosts have more pages than are fetched. Long before a host's
-        second turn: its links are queued, as in any broad crawl."""
+        """Flags that end the crawl where hosts have more pages than it may fetch. It ends long
+        before a host's second visit is due, so links stay queued, as in any broad crawl."""
         if not self.site_pages or self.per_host > 1:
             return ()
         return ("--max-pages", str(self.pages), "--delay", "600")
@@ -108,7 +108,7 @@ def median(costs: list[Cost]) -> Cost:
 
 
 def reference_ms() -> float:
-    """CPU of a fixed piece of work: how fast this machine is just now."""
+    """CPU of a fixed piece of work, which tells how fast this machine is just now."""
     begin = time.process_time()
     total = 0
     for number in range(1_000_000):
@@ -125,7 +125,7 @@ def turn(path: Path | None) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-    time.sleep(0.3)  # who waits for it gets it before we take it again
+    time.sleep(0.3)  # a process that waits for the lock gets it before this one takes it again
 
 
 def tree_cpu(pid: int) -> float:
@@ -140,7 +140,7 @@ def tree_cpu(pid: int) -> float:
 
 
 def alive(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it runs; if not, it still waits to be collected with its account."""
+    """Whether it runs. One that has ended is left uncollected, so that `wait4` tells its CPU."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
@@ -204,8 +204,8 @@ def run(
 
 @functools.cache
 def _compile() -> None:
-    """As pip does for users. Where Python is told to write no bytecode, every start would compile
-    every module: a third of a start, and it grows with each line."""
+    """Compiles lycosa's modules, as pip does for users. Where Python is told to write no bytecode,
+    every start would compile them all, which takes a third of a start."""
     compileall.compile_dir(Path(lycosa.__file__).parent, quiet=2)
 
 

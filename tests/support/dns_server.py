@@ -1,4 +1,4 @@
-"""A tiny DNS server on loopback (UDP and TCP), answering from a dict. Threads and sockets only."""
+"""A tiny DNS server on loopback, over UDP and TCP, that answers from a dict, well or badly."""
 
 from __future__ import annotations
 

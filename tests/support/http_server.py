@@ -1,4 +1,4 @@
-"""A small scripted HTTP server on loopback: each path has its own way to behave, good or bad."""
+"""A small HTTP server on loopback: a script for each path says how it behaves, well or badly."""
 
 from __future__ import annotations
 

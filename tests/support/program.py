@@ -27,10 +27,10 @@ SERVER_LAG = 1.0  # seconds between a request's arrival and its line in the log,
 UNREAD = 0.5  # seconds in which an answer may wait to be read on such a machine
 EMAIL = "tests@lycosa.example"
 Words = list[str | Path]  # of a command line
-started: list[subprocess.Popen[bytes]] = []  # to end what a failed test leaves behind
+started: list[subprocess.Popen[bytes]] = []  # ended by a fixture if a failed test left them
 
 
-# A user without root may mount in a name space in which it counts as root.
+# A user who is not root may mount in a name space in which it counts as root.
 UNSHARE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 
 
@@ -107,7 +107,7 @@ class Crawl:
     # -- what it kept -------------------------------------------------------------------------
 
     def database(self) -> sqlite3.Connection:
-        """Never made here: the crawl puts its own in place, and would lose its log to ours."""
+        """Not created here: a crawl puts its own file in place, and ours would take its log."""
         path = (self.data / DATABASE).absolute()
         return sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)
 
