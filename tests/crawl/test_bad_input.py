@@ -61,7 +61,7 @@ def test_standard_input_goes_by_its_name(tmp_path: Path) -> None:
         ("", "The standard input is empty"),
         ("--\n", "input has no line that is"),
     ):
-        done = lycosa(*words, input=text)
+        done = lycosa(*words, stdin=text)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert says in done.stderr
 

@@ -103,20 +103,18 @@ def made_page(
     depth: int = 0,
     order: int = FOUND,
     fetched_ms: int = 1,
-    content_hash: int = 0,
 ) -> PageRow:
-    """A URL that is done. Its order is that of its row in the queue, which it replaces."""
-    place, fp, url_, *_ = link(url)
+    """A URL that is done. `order` is that of the queue's row that it replaces."""
+    place, fp, known_as, *_ = link(url)
     return PageRow(
         domain_id=place,
         fp=fp,
-        url=url_,
+        url=known_as,
         order=order,
         depth=depth,
         fetched_ms=fetched_ms,
         status=status,
         outcome=outcome,
-        content_hash=content_hash,
     )
 
 

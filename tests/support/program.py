@@ -1,4 +1,5 @@
-"""The real program against a simulated web: start it, kill it, look at what it kept."""
+"""The real program as a process: run one command, or start a crawl of a simulated web, kill it, and
+look at what it kept."""
 
 from __future__ import annotations
 
@@ -42,14 +43,14 @@ def lycosa(
     *words: str | Path,
     timeout: float = 60,
     variables: dict[str, str] | None = None,
-    input: str | None = None,  # noqa: A002
+    stdin: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
     command = [sys.executable, "-m", "lycosa", *map(str, words)]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("LYCOSA_")}
     environ.update(variables or {})
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, env=environ, input=input
+        command, capture_output=True, text=True, timeout=timeout, env=environ, input=stdin
     )
 
 
