@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_diary import SlowDisk, disk, ledger, request, until
 
-from lycosa.archive.ledger import Ledger, read, tail
+from lycosa.archive.ledger import Ledger, read_visits, tail
 from lycosa.clock import engine_now
 from lycosa.engine.actions import NOTHING, Actions
 from lycosa.engine.diary import Diary, DiaryThread
@@ -34,7 +34,7 @@ class Network:
         self.asked: dict[str, Callable[[Answer], None]] = {}
 
     def start(self, request: Request) -> None:
-        self.sent.append((request, sorted(visit.domain for visit in read(self.root))))
+        self.sent.append((request, sorted(visit.domain for visit in read_visits(self.root))))
 
     def resolve(self, host: str, callback: Callable[[Answer], None]) -> None:
         self.asked[host] = callback
