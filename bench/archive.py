@@ -1,9 +1,9 @@
-"""Microseconds of CPU per page that the archive costs: text rows, WARC records, ledger lines.
+"""Measures the CPU that the archive costs per page: text rows, WARC records, ledger lines.
 
     python bench/archive.py [--quick]
 
-Writing goes to a temporary directory; fsync waits are no CPU and are shown apart. The best of
-several rounds counts, since the machine is shared.
+It writes to a temporary directory. Time in which fsync waits is not CPU and is printed apart. The
+best of several rounds counts, because other programs on the machine only ever add to a measurement.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import zstandard
@@ -24,6 +25,8 @@ from lycosa.records import Kind, Request, Response
 PAGES = 500  # per commit
 TEXT_BYTES = 5_000
 BODY_BYTES = 80_000
+URL = "https://www.example.com"
+NOW_MS = 1_767_607_200_000
 HEAD = (
     b"HTTP/1.1 200 OK\r\nDate: Mon, 05 Jan 2026 10:00:00 GMT\r\nServer: nginx\r\n"
     b"Content-Type: text/html; charset=UTF-8\r\nTransfer-Encoding: chunked\r\n"
@@ -69,11 +72,10 @@ def bench_text(pages: int, rounds: int) -> None:
     rng = random.Random(1)
     whole = prose(rng, TEXT_BYTES * pages)
     bodies = [whole[i * TEXT_BYTES : (i + 1) * TEXT_BYTES] for i in range(pages)]
-    now = 1_767_607_200_000
 
     def rows() -> list[bytes]:
         return [
-            text.text_row(f"https://www.example.com/page/{i}", now + i, 200, "A title", "en", body)
+            text.text_row(f"{URL}/page/{i}", NOW_MS + i, 200, title="A title", lang="en", text=body)
             for i, body in enumerate(bodies)
         ]
 
@@ -83,21 +85,23 @@ def bench_text(pages: int, rounds: int) -> None:
     show("pack", cpu_us(lambda: text.pack(made), pages, rounds))
     for level in (1, 3, 6):
         packer = zstandard.ZstdCompressor(level=level, write_checksum=True)
-        cost = cpu_us(lambda p=packer: p.compress(joined), pages, rounds)  # type: ignore[misc]
+        cost = cpu_us(partial(packer.compress, joined), pages, rounds)
         ratio = len(joined) / len(packer.compress(joined))
         show(f"  zstd level {level}: {ratio:.2f} times smaller", cost)
 
 
 def bench_warc(pages: int, rounds: int) -> None:
     """Records of an 80 KB body, and writing them."""
-    request = Request("https://www.example.com/some/page.html", "", 443, True, Kind.PAGE, 0.0)
+    request = Request(
+        f"{URL}/some/page.html", host="", port=443, https=True, kind=Kind.PAGE, deadline=0.0
+    )
     body = os.urandom(BODY_BYTES)
     response = Response(request, 200, HEAD, body, address="192.0.2.1")
     ids = warc.record_ids()
 
     def records() -> None:
         for i in range(pages):
-            warc.response_records(response, REQUEST_HEAD, 1_767_607_200_000 + i, ids)
+            warc.response_records(response, REQUEST_HEAD, NOW_MS + i, ids)
 
     def just_ids() -> None:
         for _ in range(pages):
@@ -111,7 +115,7 @@ def bench_warc(pages: int, rounds: int) -> None:
     show("  one digest of the body", cpu_us(lambda: warc._digest(*[body] * pages), pages, rounds))
     show("  stored_head", cpu_us(heads, pages, rounds))
     show("  one record id", cpu_us(just_ids, pages, rounds))
-    parts = warc.response_records(response, REQUEST_HEAD, 1_767_607_200_000, ids)
+    parts = warc.response_records(response, REQUEST_HEAD, NOW_MS, ids)
     with tempfile.TemporaryDirectory() as directory:
         writer = segments.SegmentWriter(Path(directory), "warc", 1, 1 << 30)
         show(
@@ -125,20 +129,20 @@ def bench_warc(pages: int, rounds: int) -> None:
 
 
 def bench_ledger(pages: int, rounds: int) -> None:
-    """One start written before each visit, one end."""
+    """A visit in the ledger: its start, written before the first request, and its end."""
     with tempfile.TemporaryDirectory() as directory:
         book = ledger.Ledger(Path(directory), 1, 1 << 30)
 
         def singly() -> None:
             for i in range(pages):
-                book.started([("www.example.com", 1_767_607_200_000 + i)])
-                book.ended("www.example.com", 1_767_607_200_000, i, 2, "192.0.2.1", "ok")
+                book.started([("www.example.com", NOW_MS + i)])
+                book.ended("www.example.com", NOW_MS, i, 2, "192.0.2.1", "ok")
 
         def batched() -> None:
             for i in range(0, pages, 10):
-                book.started([("www.example.com", 1_767_607_200_000 + i)] * 10)
+                book.started([("www.example.com", NOW_MS + i)] * 10)
                 for _ in range(10):
-                    book.ended("www.example.com", 1_767_607_200_000, i, 2, "192.0.2.1", "ok")
+                    book.ended("www.example.com", NOW_MS, i, 2, "192.0.2.1", "ok")
 
         show("ledger, a start and an end, one write each visit", cpu_us(singly, pages, rounds))
         show("ledger, a start and an end, ten visits a write", cpu_us(batched, pages, rounds))
@@ -147,7 +151,7 @@ def bench_ledger(pages: int, rounds: int) -> None:
 
 
 def bench_audit(visits: int) -> None:
-    """The proof, per visit."""
+    """The audit of a ledger, per visit."""
     made = [
         ledger.LedgerVisit(1, f"d{i % 997}.example", i * 100, i * 100 + 50) for i in range(visits)
     ]

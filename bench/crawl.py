@@ -1,5 +1,4 @@
-"""CPU per page of the real program: supervisor and engines, on a simulated web whose cost is not
-counted.
+"""Measures the CPU per page of the real program, supervisor and engines, on a simulated web.
 
     python bench/crawl.py                 # the three budgets, on both stores, medians of 5 runs
     python bench/crawl.py --all           # every scheme, size, host mix, archive and store
@@ -8,8 +7,9 @@ counted.
     python bench/crawl.py --memory        # 1,000 and 5,000 really in flight, on slow hosts
     python bench/crawl.py --quick         # a few seconds, figures mean nothing
 
-Beside each run a fixed reference loop is timed, since a shared machine's speed varies. Start-up is
-inside 'us/page'; a crawl of one page is measured too and 'steady' has its cost taken off.
+The CPU of the simulated web is not counted. The speed of a shared machine varies, so a fixed
+reference loop is timed beside each run. 'us/page' contains the start-up. 'steady' does not: the
+cost of a crawl of one page is subtracted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from measure import postgres, runs, split
@@ -65,7 +66,7 @@ def _words(given: str, default: str) -> list[str]:
 
 
 def measure(args: argparse.Namespace, jobs: list[Job]) -> None:
-    """All cases in turn, again and again: what slows the machine for a while slows all of them."""
+    """Runs all cases in turn, again and again, so that a slow minute of the machine hits each."""
     costs: dict[Job, list[Cost]] = {job: [] for job in jobs}
     starts: dict[Job, list[Cost]] = {job: [] for job in jobs}
     told = {(job.links, job.per_host, job.distinct_links()) for job in jobs}
@@ -102,7 +103,7 @@ def show(job: Job, cost: Cost, start: Cost, trips: float | None) -> None:
 
 
 def _trips(job: Job, server: postgres.Server, lock: Path | None) -> float:
-    """Round trips to the server per page, in a run of its own: the relay costs time."""
+    """Round trips to the server per page, in a run of its own because the relay costs time."""
     relay = postgres.Relay(server)
     job = replace(job, pages=min(job.pages, 5000))
     with runs.turn(lock):
@@ -111,7 +112,7 @@ def _trips(job: Job, server: postgres.Server, lock: Path | None) -> float:
 
 
 def profile(args: argparse.Namespace, jobs: list[Job]) -> None:
-    """The split by part: samples of the engine in a run of its own, scaled to a run without."""
+    """Prints the CPU per page by part: shares sampled in one run, the total from one without."""
     with postgres.started(any(job.store == "postgres" for job in jobs)) as server:
         for job in jobs:
             used = server if job.store == "postgres" else None
@@ -120,13 +121,13 @@ def profile(args: argparse.Namespace, jobs: list[Job]) -> None:
                 cost = runs.run(job, used)
             with runs.turn(args.lock), tempfile.TemporaryDirectory() as folder:
                 raw = Path(folder) / "stacks.txt"
-                runs.run(job, used, watch=lambda process, _, raw=raw: _spy(process, raw, args.rate))
+                runs.run(job, used, watch=partial(_spy, raw, args.rate))
                 found = split.read(raw.open())
             steady = cost.cpu_us - start.cpu_us / cost.pages
             show_split(job, found, steady, args.top)
 
 
-def _spy(process: subprocess.Popen[bytes], raw: Path, rate: int) -> None:
+def _spy(raw: Path, rate: int, process: subprocess.Popen[bytes], _: Path) -> None:
     """Samples the first engine until it ends."""
     while not (engines := runs.children_of(process.pid)):
         time.sleep(0.02)
@@ -164,7 +165,7 @@ def memory(args: argparse.Namespace) -> None:
         def watch(process: subprocess.Popen[bytes], root: Path, most: list[int] = most) -> None:
             while runs.alive(process):
                 engines = runs.status(root, "sqlite").get("engines", [])
-                most[0] = max(most[0], sum(int(each.get("in_flight", 0)) for each in engines))
+                most[0] = max(most[0], sum(each.get("in_flight", 0) for each in engines))
                 time.sleep(0.5)
 
         with runs.turn(args.lock):

@@ -1,4 +1,4 @@
-"""CPU of the network edge: robots.txt and a page of 20 KB from a new host each time.
+"""Measures the CPU of the network edge: robots.txt and a page of 20 KB from a new host each time.
 
 Prints microseconds of client CPU (user + system, own process only) per pair, over http and https,
 with 200 and 2,000 in flight, with a DNS lookup per host and without. The server runs in its own
@@ -137,10 +137,11 @@ class Run:
             self.poller, self.resolver, settings, FetchLimits(), in_flight, engine_now
         )
         before = _cpu()
-        done, following = 0, iter(range(first, first + pairs))
+        done, following, end = 0, first, first + pairs
         while done < pairs:
-            while fetcher.in_flight < in_flight and (number := next(following, None)) is not None:
-                fetcher.start(self.request(number, Kind.ROBOTS))
+            while fetcher.in_flight < in_flight and following < end:
+                fetcher.start(self.request(following, Kind.ROBOTS))
+                following += 1
             done += self._turn(fetcher)
         used = _cpu() - before
         fetcher.close()
@@ -158,7 +159,9 @@ class Run:
             good = response.status == 200 and not response.failure
             self.failed += not good
             if good and response.request.kind == Kind.ROBOTS:
-                fetcher.start(self.request(response.request.token, Kind.PAGE))  # type: ignore[arg-type]
+                number = response.request.token
+                assert isinstance(number, int)
+                fetcher.start(self.request(number, Kind.PAGE))
             else:
                 done += 1
                 self.failed += good and response.connects != 0

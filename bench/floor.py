@@ -1,4 +1,4 @@
-"""What the same work costs with no crawler around it, and how far the crawler is from that.
+"""Measures what the same work costs without a crawler, and how far the crawler is from that.
 
 The floor: robots.txt and a page from a new host each, on one connection, with the same libcurl and
 TLS settings in a bare loop; inflate; lexbor parse, every href, the text; one JSON line to zstd and

@@ -1,4 +1,4 @@
-"""What the frontier costs per page, on stores that hold millions of queued URLs.
+"""Measures what the frontier costs per page, on stores that hold millions of queued URLs.
 
     python bench/frontier.py                          # both stores, 1 M URLs in 1 M domains
     python bench/frontier.py --store postgres --urls 1000000 10000000 40000000
@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -68,7 +67,7 @@ class Driver:
         self.cost = Cost()
 
     def run(self, seconds: float, most: int) -> Cost:
-        """Batches for so long, at most so many."""
+        """Commits batches until the time is over, at most so many."""
         self.cost = cost = Cost()
         server, backend = self.filled.server_cpu(), self.filled.backend_cpu(self.store)
         written, begin = self.filled.written(), time.monotonic()
@@ -133,11 +132,11 @@ def fill(filled: Filled, args: argparse.Namespace, urls: int) -> None:
 
 
 def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
-    """Warm, warm without page images, cold."""
+    """Measures it with warm caches, without page images in the log, and with cold caches."""
     if isinstance(filled, FilledPostgres):
         print(f"  {filled.server.settings()}")
     most = VISITED // args.batch // 3
-    seed = time.time_ns()  # what one run found is known to the next
+    seed = time.time_ns()  # links that one run found are not new to the next
     pages = Pages(urls, args.domains, seed)
     filled.calm(min(VISITED, args.domains // 2))
     driver = Driver(filled, pages, args.batch)
@@ -200,4 +199,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

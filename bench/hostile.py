@@ -4,10 +4,10 @@
     python bench/hostile.py --hosts 500 --seed 7
     python bench/hostile.py --quick         # a few seconds, figures mean nothing
 
-Good hosts are crawled for a while without the others, then with them, and again without: so the two
-speeds are of the same minutes. Good pages are counted by the simulated web. Verdict: every hostile
-host has its counted outcome, 99.9 % of the loop's turns take less than 50 ms of CPU and none more
-than 250 ms, and good hosts keep 90 % of their speed.
+Good hosts are crawled for a while without the hostile ones, then with them, then without again, so
+that both speeds come from the same minutes. The simulated web counts good pages. Wanted: every
+hostile host has its counted outcome, 99.9 % of the loop's turns take less than 50 ms of CPU, none
+takes more than 250 ms, and good hosts keep 90 % of their speed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace, web: SimWeb, root: Path) -> int:
 def look(root: Path, hostile: int) -> Found:
     """What the store says."""
     told = runs.status(root, "sqlite")
-    engines: list[dict[str, Any]] = told["engines"]  # type: ignore[assignment]
+    engines: list[dict[str, Any]] = told["engines"]
     found = Found(loop=loop_of(engines), rss_mb=max(each["rss_mb"] for each in engines),
                   slow_pages=sum(each["slow_pages"] for each in engines))  # fmt: skip
     settled: set[str] = set()

@@ -4,9 +4,9 @@
     python bench/hour.py --minutes 10 --hosts 50000
     python bench/hour.py --quick            # a few seconds, figures mean nothing
 
-A line a minute, and a verdict at the end: what was wanted, what was measured, met or not. Memory is
-that of the larger engine, from the kernel; turns and lag are the engines' own words; violations are
-found by the simulated web and by `lycosa audit`.
+Prints a line a minute, and a verdict at the end: what was wanted, what was measured, met or not.
+The kernel tells the memory of the larger engine, the engines report turns and lag themselves, the
+simulated web and `lycosa audit` look for violations.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class Watch:
             found.lag_s = max([found.lag_s, *(each["store_lag_s"] for each in self._engines())])
         found.rss_mb = max(map(_rss_mb, runs.children_of(self.process.pid)), default=0.0)
         told = runs.status(self.root, "sqlite")
-        found.pages, found.limit = int(str(told.get("pages", 0))), str(told.get("limit", ""))
-        found.loop = loop_of(told.get("engines", []))  # type: ignore[arg-type]
+        found.pages, found.limit = told.get("pages", 0), told.get("limit", "")
+        found.loop = loop_of(told.get("engines", []))
         return found
 
     def _engines(self) -> list[dict[str, Any]]:
-        """Their last words that are committed."""
+        """The figures that each engine committed last."""
         try:
             with contextlib.closing(
                 sqlite3.connect(f"file:{self._database}?mode=ro", uri=True, timeout=1)

@@ -1,5 +1,5 @@
-"""What parsing costs per page: by the compiled reader, by the one in Python, and by lexbor, which
-only builds a tree; what the links cost on their way to the frontier; and how long the worst
+"""Measures what parsing costs per page, by the compiled reader, by the one in Python and by lexbor,
+which only builds a tree; what the links cost on their way to the frontier; and how long the worst
 documents hold the loop (S3).
 
     python bench/parse.py [--quick]
@@ -144,13 +144,11 @@ def pages(rounds: int) -> None:
         parsed = html.parse_html(body, TYPE)
         print(f"{len(body)} bytes, {body.count(b'<')} '<',", end=" ")
         print(f"{len(parsed.links)} links, {len(parsed.text)} characters of text")
-        measure(
-            "lexbor, only the tree", lambda body=body: LexborHTMLParser(body, options=1), rounds
-        )
-        measure("charset", lambda body=body: charset.to_utf8(body, TYPE), rounds)
-        measure("parse_html without text", lambda body=body: _without_text(body), rounds)
-        measure("parse_html", lambda body=body: html.parse_html(body, TYPE), rounds)
-        measure("in Python, text and tags", lambda body=body: _in_python(body), rounds)
+        measure("lexbor, only the tree", partial(LexborHTMLParser, body, options=1), rounds)
+        measure("charset", partial(charset.to_utf8, body, TYPE), rounds)
+        measure("parse_html without text", partial(_without_text, body), rounds)
+        measure("parse_html", partial(html.parse_html, body, TYPE), rounds)
+        measure("in Python, text and tags", partial(_in_python, body), rounds)
 
 
 def _without_text(body: bytes) -> html.Parsed:
@@ -174,13 +172,16 @@ def links(rounds: int) -> None:
     }
     for name, href in kinds.items():
         many = [[href(page, i) for i in range(60)] for page in range(200)]
-        best = seconds(lambda many=many: _send(many), 1, max(rounds // 10, 1))
+        best = seconds(partial(_send, many), 1, max(rounds // 10, 1))
         print(f"  {name:34}{best / len(many) * 1e6:9.0f} us")
 
 
 def _send(many: list[list[str]]) -> Batch:
     harvest = Harvest(HarvestRules(), Scope(ScopeRules()), lambda _: b"", iter(()))
-    held = Held(domain_id("example.com"), "example.com", True, 70, 0, 0, 0, 0, deque(), {})
+    held = Held(
+        domain_id("example.com"), "example.com", seeded=True, delay=70.0, failures=0, pages=0,
+        queued=0, ready=0.0, run=deque(), origins={},
+    )  # fmt: skip
     batch, stats = Batch(), Stats()
     for hrefs in many:
         harvest._links(held, hrefs, "https://www.example.com/a/b.html", 1, batch, stats)
@@ -221,7 +222,7 @@ def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
     for name, unit in rules.items():
         limit = robots.MAX_BYTES if name.startswith("more") else robots.MAX_RULES
         body = b"user-agent:*\n" + b"".join(_units(unit, robots.MAX_BYTES - 20, limit))
-        yield f"robots.txt, {name}", lambda body=body: robots.parse_robots(body).allows("/a/b?c")
+        yield f"robots.txt, {name}", partial(_judged, body)
     entries = {
         "same": b"<loc>http://e.test/</loc>", "empty": b"<loc>", "'<'": b"<",
         "new": b"<loc>http://e.test/%d</loc>", "feed": b"<link a=b c=d e=f rel=x href=http://e.test/>",
@@ -229,15 +230,20 @@ def _hostile() -> Iterator[tuple[str, Callable[[], object]]]:
     }  # fmt: skip
     for name, unit in entries.items():
         body = (b"<rss>" if name == "feed" else b"<urlset>") + _repeat(unit)
-        yield f"sitemap, {name}", lambda body=body: sitemaps.parse(body, SITEMAP_URLS)
+        yield f"sitemap, {name}", partial(sitemaps.parse, body, SITEMAP_URLS)
     bomb = gzip.compress(bytes(64 << 20), 1)
     yield (
         "gzip bomb, unpacked and parsed",
         lambda: html.parse(decode(bomb, "gzip", LOOKED_AT)[0], TYPE),
     )
-    for name, unit in {"plain": "/x/%d", "dotted": "../x/%d", "not ascii": "/\xe4/%d"}.items():
-        hrefs = [unit % number for number in range(html.MAX_LINKS)]
-        yield f"{html.MAX_LINKS} links, {name}", lambda hrefs=hrefs: _send([hrefs])
+    for name, href in {"plain": "/x/%d", "dotted": "../x/%d", "not ascii": "/\xe4/%d"}.items():
+        hrefs = [href % number for number in range(html.MAX_LINKS)]
+        yield f"{html.MAX_LINKS} links, {name}", partial(_send, [hrefs])
+
+
+def _judged(body: bytes) -> bool:
+    """A URL by the rules of a robots.txt."""
+    return robots.parse_robots(body).allows("/a/b?c")
 
 
 def _crowd(count: int) -> bytes:

@@ -1,18 +1,18 @@
-"""Other crawlers on the same simulated web in the same run: peer / lycosa.
+"""Compares other crawlers with lycosa, on the same simulated web in the same run.
 
-    python bench/peers.py --dir /var/tmp/peers --install    # each in an environment of its own
-    python bench/peers.py --dir /var/tmp/peers              # medians of 3; only what is there runs
-    python bench/peers.py --quick                           # a few seconds; installs nothing
+    python bench/peers.py --dir ~/peers --install    # each in an environment of its own
+    python bench/peers.py --dir ~/peers              # medians of 3; only what is there runs
+    python bench/peers.py --quick                    # a few seconds; installs nothing
 
 Three mixes. broad: hosts of 1,000 pages that link to each other, as many hosts as pages are
 fetched; what is not fetched stays queued. single: hosts of one page, all its links lead to itself.
 sites: hosts of 20 pages, fetched to the end.
 
-Pages are counted by the simulated web itself: answers with 200 that are not robots.txt. CPU is that
-of the whole process tree, start-up included; 'steady' has that of a run on one page taken off. To
-let every crawler use its own resolver and the ordinary ports, all run in a network namespace with
-nothing but loopback, whose port 53 the simulated web answers: this needs root on Linux. Without
-it, lycosa alone runs.
+The simulated web counts the pages: answers with 200 that are not robots.txt. CPU is that of the
+whole process tree, start-up included; from 'steady' the CPU of a run on one page is subtracted. All
+crawlers run in a network namespace with nothing but loopback, whose port 53 the simulated web
+answers, so that each can use its own resolver and the ordinary ports. This needs root on Linux;
+without it, lycosa alone runs.
 
 - Scrapy: the settings of its page on broad crawls, JOBDIR persistence, robots.txt, text kept.
 - crawlee-python: ParselCrawler, storage on disk, robots.txt, text kept.
@@ -44,10 +44,10 @@ PORTS = (80, 443, 53)
 INSIDE = "BENCH_PEERS_INSIDE"
 SPIDER = "0.0.157"  # the last release with a compiled part for Linux in the registry
 LIMIT = 900  # seconds for one run of one peer
-MIXES: dict[str, dict[str, int]] = {
-    "broad": {"per_host": 1, "site_pages": 1000},
-    "single": {"per_host": 1},
-    "sites": {"per_host": 20},
+MIXES = {
+    "broad": Job(per_host=1, site_pages=1000),
+    "single": Job(per_host=1),
+    "sites": Job(per_host=20),
 }
 BOUNDED = ("lycosa", "scrapy", "crawlee")  # can be told how many pages to fetch
 
@@ -66,9 +66,9 @@ class Figures:
 def peers(folder: Path | None) -> dict[str, list[str]]:
     """Command lines of what is present; SEEDS and OUT are replaced."""
     found: dict[str, list[str]] = {}
-    for name in ("scrapy", "crawlee") if folder else ():
-        python = folder / name / "bin" / "python"  # type: ignore[operator]
-        if any(folder.glob(f"{name}/lib/python*/site-packages/{name}")):  # type: ignore[union-attr]
+    for name in ("scrapy", "crawlee"):
+        if folder and any(folder.glob(f"{name}/lib/python*/site-packages/{name}")):
+            python = folder / name / "bin" / "python"
             found[name] = [str(python), str(HERE / f"{name}_peer.py"), "SEEDS", "OUT"]
     if wget2 := shutil.which("wget2"):
         found["wget2"] = [
@@ -221,8 +221,8 @@ def main() -> None:
     print(f"peers present: {present}; TLS verification: off everywhere")
     for mix in args.mix:
         for scheme in args.scheme.split(","):
-            job = Job(https=scheme == "https", pages=args.pages, size=args.size * 1000,
-                      links=args.links, delay=0.05, **MIXES[mix])  # type: ignore[arg-type]  # fmt: skip
+            job = replace(MIXES[mix], https=scheme == "https", pages=args.pages,
+                          size=args.size * 1000, links=args.links, delay=0.05)  # fmt: skip
             compare(job, args)
 
 

@@ -50,7 +50,8 @@ def by_turns(
         both = [
             stack.enter_context(Crawls(job, groups, root / str(groups), server)) for groups in order
         ]
-        for crawls in both:  # before any is started: an engine that stands still is replaced
+        # Before any is started, because a supervisor replaces an engine that stands still.
+        for crawls in both:
             crawls.prepare(args.queued // 10, urls=10)
         for crawls in both:
             crawls.start()
@@ -69,7 +70,7 @@ def engines(args: argparse.Namespace) -> None:
     job = Job(https=args.scheme == "https", pages=args.pages or 100_000, engines=2, workers=400,
               size=args.size * 1000, site_pages=1000)  # fmt: skip
     sums = {1: Figures(), 2: Figures()}
-    # Who was started first may be at a disadvantage.
+    # The one that was started first may be at a disadvantage.
     orders: list[tuple[int, int]] = [(1, 2), (2, 1)] * (args.repeats or 1)
     for order in orders:
         with runs.turn(args.lock), postgres.started(args.store == "postgres") as server:
@@ -125,8 +126,8 @@ class Most:
 
     def watch(self, process: subprocess.Popen[bytes], root: Path) -> None:
         while runs.alive(process):
-            found: list[dict[str, int]] = runs.status(root, "sqlite").get("engines", [])  # type: ignore[assignment]
-            self.flight = max(self.flight, sum(int(e.get("in_flight", 0)) for e in found))
+            found = runs.status(root, "sqlite").get("engines", [])
+            self.flight = max(self.flight, sum(each.get("in_flight", 0) for each in found))
             time.sleep(2.0)
 
 
@@ -154,15 +155,15 @@ def resumed(job: Job, extra: int) -> tuple[float, int]:
             (root / "seeds.txt").write_text("".join(runs.seeds_of(job, web)))
             words = runs.command(job, web, root, "sqlite")
             ballast.burdened(words, root, extra, urls=1)
-            before = int(runs.status(root, "sqlite")["pages"])  # type: ignore[call-overload]
+            before = runs.status(root, "sqlite")["pages"]
             words = ballast.resumed(words, root)
-            # With domains left that are never due, it does not end by itself.
+            # Domains are left that are never due, so the crawl does not end by itself.
             process = subprocess.Popen([*words, "--max-pages", str(job.pages)],
                                        stdout=subprocess.DEVNULL)  # fmt: skip
             _, code, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(code)
             assert process.returncode == 0
-            pages = int(runs.status(root, "sqlite")["pages"]) - before  # type: ignore[call-overload]
+            pages = runs.status(root, "sqlite")["pages"] - before
     return usage.ru_utime + usage.ru_stime, pages
 
 
@@ -188,14 +189,14 @@ class Minutes:
                 break
             used, web = runs.tree_cpu(process.pid), self._served()
             found = runs.status(root, "sqlite")
-            done = max(1, int(found["pages"]) - pages)  # type: ignore[call-overload]
+            done = max(1, found["pages"] - pages)
             costs.append((used - cpu) * 1e6 / done)
             print(f"  {minute:3}  {done / self.length:5.0f} pages/s  {costs[-1]:6.0f} us/page  "
                   f"queued {found.get('queued', 0):9,}  "
                   f"web {(web - served) * 1e6 / done:5.0f} us  "
                   f"reference {runs.reference_ms():3.0f} ms  limit: {found.get('limit', '')}",
                   flush=True)  # fmt: skip
-            cpu, served, pages = used, web, int(found["pages"])  # type: ignore[call-overload]
+            cpu, served, pages = used, web, found["pages"]
         return costs
 
     def _served(self) -> float:
@@ -224,7 +225,7 @@ def steady(args: argparse.Namespace, hosts: int, minutes: int, site_pages: int =
     job = Job(
         https=args.scheme == "https", size=args.size * 1000, pages=hosts * turns, per_host=turns,
         engines=2, workers=1000, delay=delay, servers=args.servers,
-        site_pages=site_pages or 3 * turns,  # no site may run dry
+        site_pages=site_pages or 3 * turns,  # more than a crawl fetches of a site
     )  # fmt: skip
     print(
         f"{hosts:,} domains at {delay:g} s on {job.engines} engines, {args.scheme}, {args.size} KB "
@@ -294,7 +295,7 @@ def main() -> None:
         args.turns, args.turn, args.warm = 2, 2.0, 0
         args.queued = 200 if args.store == "sqlite" else 0
     runs.raise_file_limit()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing stays behind, stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no stopped crawl stays behind
     print(f"load {os.getloadavg()[0]:.1f}; TLS verification: off (default)")
     todo = {"engines": engines, "flight": flight, "domains": domains, "time": over_time,
             "polite": polite}  # fmt: skip

@@ -2,10 +2,10 @@
 
     _report.py [--slow] [--complete] REPORT CODE
 
-REPORT has one JSON object per test (see conftest.py), CODE is what pytest ended with. With --slow
-the table in docs/slow-tests.md is brought up to date: the rows of the files that ran are made anew,
-the others stay. With --complete a test that could not run makes the whole fail, as on the build
-server, where nothing may be missing."""
+REPORT has one JSON object per test (written by tests/support/every_test.py), CODE is what pytest
+ended with. With --slow the table in docs/slow-tests.md is brought up to date: the rows of the files
+that ran are made anew, the others stay. With --complete a test that could not run makes the whole
+fail, as on the build server, where nothing may be missing."""
 
 from __future__ import annotations
 

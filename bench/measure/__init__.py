@@ -1,1 +1,1 @@
-"""What the benchmarks share: running the real program on a simulated web, and reading figures."""
+"""What the benchmarks share: they run the real program on a simulated web and read its figures."""

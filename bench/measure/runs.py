@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import lycosa
 from lycosa.simweb.pages import Pages
@@ -37,7 +38,7 @@ class Job:
     """What to crawl and how."""
 
     https: bool = False
-    size: int = 80_000  # bytes of HTML, the mean
+    size: int = 80_000  # bytes of HTML, on average
     links: int = 60
     pages: int = 10_000
     per_host: int = 1  # pages fetched of each host
@@ -59,8 +60,8 @@ class Job:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What ends the crawl where hosts have more pages than are fetched. Long before a host's
-        second turn: its links are queued, as in any broad crawl."""
+        """Flags that end the crawl where hosts have more pages than it may fetch. It ends long
+        before a host's second visit is due, so links stay queued, as in any broad crawl."""
         if not self.site_pages or self.per_host > 1:
             return ()
         return ("--max-pages", str(self.pages), "--delay", "600")
@@ -107,7 +108,7 @@ def median(costs: list[Cost]) -> Cost:
 
 
 def reference_ms() -> float:
-    """CPU of a fixed piece of work: how fast this machine is just now."""
+    """CPU of a fixed piece of work, which tells how fast this machine is just now."""
     begin = time.process_time()
     total = 0
     for number in range(1_000_000):
@@ -124,7 +125,7 @@ def turn(path: Path | None) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-    time.sleep(0.3)  # who waits for it gets it before we take it again
+    time.sleep(0.3)  # a process that waits for the lock gets it before this one takes it again
 
 
 def tree_cpu(pid: int) -> float:
@@ -139,7 +140,7 @@ def tree_cpu(pid: int) -> float:
 
 
 def alive(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it runs; if not, it still waits to be collected with its account."""
+    """Whether it runs. One that has ended is left uncollected, so that `wait4` tells its CPU."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
@@ -170,11 +171,12 @@ def command(job: Job, web: SimWeb, root: Path, store: str, *more: str) -> list[s
     return [sys.executable, "-m", "lycosa", *map(str, words), *job.limits, *more]
 
 
-def status(root: Path, store: str) -> dict[str, object]:
-    """What `lycosa status` says."""
+def status(root: Path, store: str) -> dict[str, Any]:
+    """What `lycosa status` says; {} while it has nothing to tell."""
     words = ["status", "--data-dir", root / "data", "--store", store, "--json"]
     told = subprocess.run([sys.executable, "-m", "lycosa", *map(str, words)], capture_output=True)
-    return json.loads(told.stdout) if told.returncode == 0 else {}
+    found: dict[str, Any] = json.loads(told.stdout) if told.returncode == 0 else {}
+    return found
 
 
 def run(
@@ -202,8 +204,8 @@ def run(
 
 @functools.cache
 def _compile() -> None:
-    """As pip does for users. Where Python is told to write no bytecode, every start would compile
-    every module: a third of a start, and it grows with each line."""
+    """Compiles lycosa's modules, as pip does for users. Where Python is told to write no bytecode,
+    every start would compile them all, which takes a third of a start."""
     compileall.compile_dir(Path(lycosa.__file__).parent, quiet=2)
 
 
@@ -228,13 +230,13 @@ def _measure(
     if process.returncode != 0:
         raise SystemExit(f"the crawl failed with exit code {process.returncode}")
     found = status(root, store)
-    cost.pages = float(found["pages"])  # type: ignore[arg-type]
+    cost.pages = float(found["pages"])
     cost.cpu_us = (usage.ru_utime + usage.ru_stime) * 1e6 / cost.pages
     cost.pages_s = cost.pages / seconds
     cost.rss_mb = usage.ru_maxrss * 1024 / 1e6
     cost.server_us = (server.cpu() - before) * 1e6 / cost.pages if server else 0.0
     cost.web_us = (web.cpu_seconds() - web_before) * 1e6 / cost.pages
-    engines: list[dict[str, float]] = found["engines"]  # type: ignore[assignment]
+    engines: list[dict[str, float]] = found["engines"]
     cost.exchanges = sum(each.get("exchanges", 0) for each in engines) / cost.pages
     cost.reference_ms = (cost.reference_ms + reference_ms()) / 2
     return cost

@@ -1,8 +1,8 @@
-"""Crawls compared by turns: all are started, one goes on while the others are stopped.
+"""Compares crawls by turns: all are started, and one runs while the others are stopped.
 
-The speed of a shared machine changes by the minute, so whole runs one after the other compare
-minutes, not programs. Owns starting, stopping and counting; judges nothing and prints nothing.
-To a crawl that was stopped in the middle of it, an exchange with its store seems to be slow.
+The speed of a shared machine changes by the minute, so whole runs one after the other would compare
+minutes, not programs. Owns starting, stopping and counting; judges nothing and prints nothing. A
+crawl that is stopped in the middle of an exchange with its store reports that exchange as slow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from measure.runs import Job
 
 @dataclass
 class Figures:
-    """What crawls did in the time in which they went."""
+    """What crawls did while they ran."""
 
     pages: int = 0
     seconds: float = 0.0
@@ -46,13 +46,13 @@ class Figures:
 
 
 class Crawls:
-    """Crawls side by side that share the hosts of one web, stopped and set going as one."""
+    """Crawls that share the hosts of one web and are stopped and continued together."""
 
     def __init__(self, job: Job, groups: int, root: Path, server: Server | None = None) -> None:
         self.groups = groups
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.spans: list[tuple[float, float]] = []  # when they went
-        self.cpu = 0.0  # in those
+        self.spans: list[tuple[float, float]] = []  # in which they ran
+        self.cpu = 0.0  # seconds, in those spans
         self.web = SimWeb(job.world, root / "log", processes=job.servers)
         self._part = replace(job, engines=job.engines // groups, workers=job.workers // groups,
                              pages=job.pages // groups)  # fmt: skip
@@ -64,7 +64,7 @@ class Crawls:
         return self
 
     def prepare(self, domains: int, urls: int) -> None:
-        """Write their seeds; give them so many domains, between them, with so many URLs each."""
+        """Writes their seeds, and shares out so many domains of ballast with so many URLs each."""
         seeds = list(runs.seeds_of(self._part, self.web))
         for number, (words, home) in enumerate(zip(self._commands(), self._homes, strict=True)):
             home.mkdir(parents=True)
@@ -73,7 +73,7 @@ class Crawls:
                 burdened(words, home, domains // self.groups, urls)
 
     def start(self) -> None:
-        """They are started and stand still."""
+        """Starts them, and stops them at once."""
         for words, home in zip(self._commands(), self._homes, strict=True):
             used = resumed(words, home) if (home / "data").exists() else words
             self.processes.append(subprocess.Popen(used, stdout=subprocess.DEVNULL))
@@ -86,7 +86,7 @@ class Crawls:
         ]
 
     def _signal(self, number: int) -> None:
-        # One by one: groups of their own would share the cores by group, not by process.
+        # One by one: in process groups of their own they would share the cores by group.
         for process in self.processes:
             if process.poll() is None:
                 for pid in (process.pid, *runs.children_of(process.pid)):
@@ -94,7 +94,7 @@ class Crawls:
                         os.kill(pid, number)
 
     def go(self, seconds: float) -> bool:
-        """Go on for so long; returns whether there was something to do all the time."""
+        """Lets them run for so long; returns whether all of them still have something to do."""
         before, began = self._used(), time.monotonic()
         self._signal(signal.SIGCONT)
         time.sleep(seconds)
@@ -109,7 +109,7 @@ class Crawls:
         return sum(runs.tree_cpu(process.pid) for process in self.processes)
 
     def forget(self) -> None:
-        """What was so far does not count."""
+        """Nothing counts that was measured so far."""
         self.spans.clear()
         self.cpu = 0.0
 

@@ -33,7 +33,7 @@ async def main() -> None:
         configure_logging=False,
     )
 
-    @crawler.router.default_handler
+    @crawler.router.default_handler  # type: ignore[untyped-decorator]
     async def page(context: ParselCrawlingContext) -> None:
         text = " ".join(context.selector.css("body ::text").getall())
         title = context.selector.css("title::text").get()

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
@@ -22,18 +24,18 @@ LINKS = LinkExtractor()  # distinct links, none to images and the like: as lycos
 PAGES = 2 * int(os.environ.get("PEER_PAGES", "0"))
 
 
-class Pages(scrapy.Spider):
+class Pages(scrapy.Spider):  # type: ignore[misc]  # Scrapy is not installed where types are checked
     name = "pages"
 
-    async def start(self):
+    async def start(self) -> AsyncIterator[scrapy.Request]:
         for line in Path(SEEDS).read_text().split():
             yield scrapy.Request(line)
 
-    def start_requests(self):  # before Scrapy 2.13
+    def start_requests(self) -> Iterator[scrapy.Request]:  # before Scrapy 2.13
         for line in Path(SEEDS).read_text().split():
             yield scrapy.Request(line)
 
-    def parse(self, response):
+    def parse(self, response: Any) -> Iterator[Any]:
         text = " ".join(response.css("body ::text").getall())
         yield {"url": response.url, "title": response.css("title::text").get(), "text": text}
         for link in LINKS.extract_links(response):

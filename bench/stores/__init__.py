@@ -1,1 +1,1 @@
-"""Parts of bench/frontier.py: a frontier as large as wanted, filled by SQL, and what to compare."""
+"""Parts of bench/frontier.py: frontiers of any size, filled by SQL, and what to compare."""

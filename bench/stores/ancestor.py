@@ -1,7 +1,7 @@
-"""The ancestor's way: every worker claims one URL by a query over all queued URLs.
+"""For comparison, how lycosa's ancestor found work: each fetch claimed one URL by a query over all.
 
-Filled with as many URLs as the frontier beside it, on the same server, with the ancestor's partial
-index. A claim is one transaction, as there.
+Its tables are filled with as many URLs as the frontier beside it, on the same server, and have the
+ancestor's partial index. A claim is one transaction, as it was there.
 """
 
 from __future__ import annotations

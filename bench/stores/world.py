@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from lycosa.frontier.protocol import Batch, Deferral, Link, Release
 from lycosa.frontier.states import found_order
-from lycosa.records import Lease, Origin, PageRow, QueuedUrl
+from lycosa.records import Lease, Origin, PageRow, QueuedUrl, Url
 
 GROUP = 5  # URLs of one domain that came together, as the new links of one page do
 DONE = 50  # URLs done in each domain that the measurement visits
@@ -43,8 +43,8 @@ def url_key(n: int) -> int:
     return ((n * 1640531527 + 12345) % 2**31) * 2**32 + (n * 2246822519) % 2**32
 
 
-def url_of(d: int, i: int) -> str:
-    return f"https://www.site{d}.example/articles/2026/a-title-of-some-words-{i}.html"
+def url_of(d: int, i: int) -> Url:
+    return Url(f"https://www.site{d}.example/articles/2026/a-title-of-some-words-{i}.html")
 
 
 def number_of(name: str) -> int:
@@ -77,19 +77,19 @@ class Pages:
                 name = f"https://www.{lease.name}"
                 batch.origins.append((lease.domain_id, Origin(name, now_ms, 200, b"r" * 300)))
             if lease.domain_id not in keep:
-                batch.released.append(
-                    Release(lease.domain_id, now_ms + 70_000, 0, lease.pages + 1, lease.queued)
-                )
+                counts = {"pages": lease.pages + 1, "queued": lease.queued}
+                batch.released.append(Release(lease.domain_id, now_ms + 70_000, **counts))
         batch.segments = [("text", 1, self._number * 1000, False)]
         batch.stats = {"pages": self._number}
         return batch
 
     def _page(self, lease: Lease, url: QueuedUrl, now_ms: int) -> PageRow:
         return PageRow(
-            lease.domain_id, url.fp, url.url, url.order, url.depth, now_ms, 200, "ok",
-            "text/html; charset=utf-8", 20_000, 4_000, self._rng.getrandbits(62), "",
-            "A title of a page, as long as titles are", text_segment=1, text_frame=self._number,
-            text_offset=len(url.url),
+            domain_id=lease.domain_id, fp=url.fp, url=url.url, order=url.order, depth=url.depth,
+            fetched_ms=now_ms, status=200, outcome="ok", content_type="text/html; charset=utf-8",
+            wire_bytes=20_000, text_chars=4_000, content_hash=self._rng.getrandbits(62),
+            title="A title of a page, as long as titles are", text_segment=1,
+            text_frame=self._number, text_offset=len(url.url),
         )  # fmt: skip
 
     def _links(self, lease: Lease) -> Iterator[Link]:

@@ -8,20 +8,37 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lycosa.archive.address_audit import audit_addresses
 from lycosa.archive.audit import audit_visits
-from lycosa.archive.ledger import Ledger, LedgerVisit, TailInfo, mend_ledgers, read_visits, tail
+from lycosa.archive.ledger import (
+    UNTOLD,
+    Clock,
+    Ledger,
+    LedgerVisit,
+    TailInfo,
+    mend_ledgers,
+    read_visits,
+    tail,
+)
 from lycosa.archive.segments import listed, segment_id, segment_name
 from lycosa.errors import StoreError
+from support.made import made_visit
 
 BIG = 1 << 20
 
 
 def content(root: Path) -> str:
     return "".join(path.read_text() for _, path in listed(root, "visits"))
+
+
+def ended(book: Ledger, domain: str, start_ms: int, end_ms: int) -> None:
+    """The end of a visit of one request."""
+    book.ended(domain, start_ms, end_ms, requests=1, address="", outcome="ok")
 
 
 def committed(book: Ledger) -> dict[str, int]:
@@ -35,7 +52,7 @@ def test_the_format_of_the_lines(tmp_path: Path) -> None:
     book = Ledger(tmp_path, 1, BIG)
     book.started([("a.com", 1000), ("b.com", 1001)])
     book.learned("a.com", 120_000)
-    book.ended("a.com", 1000, 1500, 2, "192.0.2.1", "ok")
+    book.ended("a.com", 1000, 1500, requests=2, address="192.0.2.1", outcome="ok")
     book.close()
     assert content(tmp_path).splitlines() == [
         '["s","a.com",1000]',
@@ -49,7 +66,7 @@ def test_a_start_is_on_file_at_once_and_brings_what_waited(tmp_path: Path) -> No
     book = Ledger(tmp_path, 1, BIG)
     book.started([("a.com", 1)])
     assert content(tmp_path) == '["s","a.com",1]\n'
-    book.ended("a.com", 1, 2, 1, "", "ok")
+    ended(book, "a.com", 1, 2)
     assert content(tmp_path).count("\n") == 1
     book.started([("b.com", 3)])
     assert [line[2] for line in content(tmp_path).splitlines()] == ["s", "e", "s"]
@@ -61,7 +78,7 @@ def test_sync_gives_the_lengths_to_commit(tmp_path: Path) -> None:
     assert book.sync() == []
     for i in range(10):
         book.started([("a.com", i)])
-        book.ended("a.com", i, i, 1, "", "ok")
+        ended(book, "a.com", i, i)
     states = book.sync(closing=True)
     assert len(states) > 2
     assert all(state.closed and state.kind == "visits" for state in states)
@@ -95,7 +112,7 @@ def test_the_loop_may_write_while_the_store_thread_syncs(tmp_path: Path) -> None
     for i in range(0, 20_000, 40):
         book.started([(f"{j}.com", j) for j in range(i, i + 40)])
         for j in range(i, i + 40):
-            book.ended(f"{j}.com", j, j + 1, 1, "", "ok")
+            ended(book, f"{j}.com", j, j + 1)
     stop.set()
     thread.join()
     lengths.update({state.name: state.length for state in book.sync(closing=True)})
@@ -142,12 +159,13 @@ def test_visits_are_put_together_across_rotated_files(tmp_path: Path) -> None:
     book.started([("a.com", 10), ("b.com", 11)])
     book.learned("a.com", 90_000)
     book.started([("c.com", 12)])
-    book.ended("a.com", 10, 20, 3, "192.0.2.1", "ok")
+    book.ended("a.com", 10, 20, requests=3, address="192.0.2.1", outcome="ok")
     book.sync()
     book.close()
     assert len(listed(tmp_path, "visits")) > 1
+    whole = made_visit("a.com", 10, 20, address="192.0.2.1", learned_ms=90_000)
     assert list(read_visits(tmp_path)) == [
-        LedgerVisit(5, "a.com", 10, 20, 3, "192.0.2.1", "ok", 90_000, unfinished=False),
+        replace(whole, owner=5, requests=3),
         LedgerVisit(5, "b.com", 11, 11, unfinished=True),
         LedgerVisit(5, "c.com", 12, 12, unfinished=True),
     ]
@@ -157,7 +175,7 @@ def test_a_visit_dropped_without_an_end_is_unfinished(tmp_path: Path) -> None:
     book = Ledger(tmp_path, 5, BIG)
     book.started([("a.com", 10)])
     book.started([("a.com", 99)])
-    book.ended("a.com", 99, 100, 1, "", "ok")
+    ended(book, "a.com", 99, 100)
     book.close()
     assert [(v.start_ms, v.end_ms, v.unfinished) for v in read_visits(tmp_path)] == [
         (10, 10, True),
@@ -217,7 +235,7 @@ def test_an_end_or_a_delay_outside_a_visit_is_reported(tmp_path: Path) -> None:
         if name == "d":
             book.learned("a.com", 1)
         else:
-            book.ended("a.com", 1, 2, 1, "", "ok")
+            ended(book, "a.com", 1, 2)
         book.close()
         with pytest.raises(StoreError, match="outside a visit"):
             list(read_visits(tmp_path / name))
@@ -238,7 +256,7 @@ def test_the_tail_holds_only_what_was_not_committed(tmp_path: Path) -> None:
     book.learned("both.com", 5)
     lengths = committed(book)
     assert tail(tmp_path, lengths, {1}) == {}
-    book.ended("both.com", 2, 900, 1, "", "ok")
+    ended(book, "both.com", 2, 900)
     book.started([("new.com", 1000)])
     book.learned("new.com", 600_000)
     book.learned("new.com", 300_000)
@@ -274,10 +292,10 @@ def test_the_tail_covers_files_that_no_commit_knows(tmp_path: Path) -> None:
 def visit(
     domain: str, start: float, end: float, owner: int = 1, learned: float = -1
 ) -> LedgerVisit:
+    """Times in seconds."""
     learned_ms = None if learned < 0 else int(learned * 1000)
-    return LedgerVisit(
-        owner, domain, int(start * 1000), int(end * 1000), 1, "", "ok", learned_ms, False
-    )
+    start_ms, end_ms = int(start * 1000), int(end * 1000)
+    return made_visit(domain, start_ms, end_ms, owner=owner, learned_ms=learned_ms)
 
 
 def test_a_polite_crawl_passes() -> None:
@@ -352,7 +370,7 @@ def test_from_the_files_to_the_proof(tmp_path: Path) -> None:
     """Two engines, one of which takes over too soon from the other."""
     first, second = Ledger(tmp_path, 1, 200), Ledger(tmp_path, 2, 200)
     first.started([("a.com", 0), ("b.com", 0)])
-    first.ended("a.com", 0, 500, 1, "", "ok")
+    ended(first, "a.com", 0, 500)
     first.sync()
     second.started([("a.com", 70_500), ("b.com", 69_999)])
     second.sync()
@@ -363,25 +381,27 @@ def test_from_the_files_to_the_proof(tmp_path: Path) -> None:
     second.close()
 
 
-def on_file(root: Path, owner: int, lines: list[tuple[object, ...]]) -> None:
+Line = tuple[str, str, int, int]
+
+
+def on_file(root: Path, owner: int, lines: list[Line]) -> None:
     """A ledger: ('c', name, to_ms, doubt) and ('v', domain, start, end) by that clock."""
     book = Ledger(root, owner, BIG)
     to_ms = 0
-    for kind, name, *rest in lines:
-        first, second = map(int, rest)  # type: ignore[call-overload]
+    for kind, name, first, second in lines:
         if kind == "c":
             to_ms = first
-            book.clock(str(name), first, second)
+            book.clock(name, first, second)
         else:
-            book.started([(str(name), first + to_ms)])
-            book.ended(str(name), first + to_ms, second + to_ms, 1, "", "ok")
+            book.started([(name, first + to_ms)])
+            ended(book, name, first + to_ms, second + to_ms)
     book.close()
 
 
 def test_visits_of_one_machine_are_judged_by_its_own_clock(tmp_path: Path) -> None:
     """The store's clock is measured anew again and again, by up to a second wrong."""
     jumps = [500, 1400, 480, 505, 9000]
-    lines: list[tuple[object, ...]] = []
+    lines: list[Line] = []
     for n, to_ms in enumerate(jumps):
         lines += [("c", "here", to_ms, 900), ("v", "a.com", n * 71_000, n * 71_000 + 1000)]
     on_file(tmp_path, 1, lines)
@@ -392,7 +412,7 @@ def test_visits_of_one_machine_are_judged_by_its_own_clock(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("owner", [1, 2])
 def test_a_violation_is_found_whatever_the_clock_did(tmp_path: Path, owner: int) -> None:
-    first: list[tuple[object, ...]] = [("c", "here", 500, 5), ("v", "a.com", 0, 1000)]
+    first = [("c", "here", 500, 5), ("v", "a.com", 0, 1000)]
     later = [("c", "here", 1400, 900), ("v", "a.com", 70_980, 71_500)]  # 20 ms too soon
     on_file(tmp_path, 1, first + later if owner == 1 else first)
     if owner != 1:
@@ -423,10 +443,7 @@ def test_a_clock_line_is_no_visit(tmp_path: Path) -> None:
 
 
 def test_an_audit_judges_each_visit_by_the_delay_of_its_time() -> None:
-    visits = [
-        LedgerVisit(1, "a.test", start, start + 1000, 1, "", "fetched", None, False)
-        for start in (0, 11_000, 22_000, 93_000)
-    ]
+    visits = [made_visit("a.test", start, start + 1000) for start in (0, 11_000, 22_000, 93_000)]
     assert not audit_visits(visits, 70.0).ok
     assert audit_visits(visits, 70.0, [(23_000, 10.0)]).ok
     assert not audit_visits(visits, 70.0, [(11_000, 10.0)]).ok
@@ -453,11 +470,9 @@ def test_a_damaged_line_that_is_json_is_damage_too(line: str, tmp_path: Path) ->
 
 
 def test_the_audit_finds_visits_that_come_too_close() -> None:
-    from lycosa.archive.address_audit import audit_addresses
-    from lycosa.archive.ledger import Clock
-
-    def at(start: int, end: int, address: str = "192.0.2.1", **more: object) -> LedgerVisit:
-        return LedgerVisit(1, f"d{start}", start, end, 1, address, "ok", None, False, **more)  # type: ignore[arg-type]
+    def at(start: int, end: int, address: str = "192.0.2.1", clock: Clock = UNTOLD) -> LedgerVisit:
+        name = f"d{start}"
+        return made_visit(name, start, end, address=address, start_clock=clock, end_clock=clock)
 
     polite = [at(0, 100), at(1100, 1200), at(1150, 1300, "192.0.2.2")]
     report = audit_addresses([polite], 1.0, lambda address: False)
@@ -469,8 +484,8 @@ def test_the_audit_finds_visits_that_come_too_close() -> None:
     assert audit_addresses([planted], 1.0, lambda address: True).ok, "a CDN"
     assert audit_addresses([polite, [at(1162, 1400)]], 1.0, lambda _: False).ok, "another node"
     assert audit_addresses([planted], 1.0, lambda address: False, since_ms=1160).ok, "before"
-    moved = [at(0, 100, start_clock=Clock("x", 0), end_clock=Clock("x", 0))]
-    moved += [at(2000, 2100, start_clock=Clock("x", 900), end_clock=Clock("x", 900))]
+    moved = [at(0, 100, clock=Clock("x", 0))]
+    moved += [at(2000, 2100, clock=Clock("x", 900))]
     assert audit_addresses([moved], 1.0, lambda address: False).too_close == 0
     assert audit_addresses([moved], 1.1, lambda address: False).too_close == 1
 

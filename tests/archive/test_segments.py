@@ -27,6 +27,7 @@ from lycosa.archive.segments import (
     segment_owner,
 )
 from lycosa.errors import DiskFull, StoreError, UserError
+from support.made import made_row
 
 
 def open_files() -> int:
@@ -361,7 +362,7 @@ def test_after_a_power_cut_exactly_the_committed_rows_exist(tmp_path: Path, seed
     for _ in range(rng.randint(1, 12)):
         batch = list(range(number, number + rng.randint(1, 9)))
         number += len(batch)
-        rows = [text.text_row(f"http://x/{i}", 0, 200, "", "", "t" * (i % 50)) for i in batch]
+        rows = [made_row(f"http://x/{i}", "t" * (i % 50)) for i in batch]
         writer.append(text.pack(rows)[0])
         states = writer.sync()
         if rng.random() < 0.8:  # else: the commit never came

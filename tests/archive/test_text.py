@@ -12,6 +12,7 @@ import zstandard
 from lycosa.archive.segments import SegmentWriter, segment_name
 from lycosa.archive.text import iter_rows, pack, read_row, rfc3339, text_row
 from lycosa.errors import StoreError
+from support.made import made_row
 
 
 @pytest.mark.parametrize(
@@ -31,11 +32,11 @@ def test_times_are_rfc_3339(ms: int, written: str) -> None:
 def test_a_row_is_one_line_of_json_with_the_documented_keys() -> None:
     row = text_row(
         "https://example.com/a",
-        1_767_225_600_007,
-        200,
-        'A "title"',
-        "de",
-        "Zeile 1\nZeile 2\u2028\x00 ü 😀",
+        fetched_ms=1_767_225_600_007,
+        status=200,
+        title='A "title"',
+        lang="de",
+        text="Zeile 1\nZeile 2\u2028\x00 ü 😀",
         depth=3,
         content_type="text/html",
         charset="utf-8",
@@ -64,7 +65,7 @@ def test_a_row_takes_no_more_memory_than_its_length() -> None:
     texts = [f"{n} words " * 2000 for n in range(20)]
     tracemalloc.start()
     try:
-        rows = [text_row("https://a.test/", 0, 200, "t", "en", text) for text in texts]
+        rows = [made_row("https://a.test/", text) for text in texts]
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -72,13 +73,13 @@ def test_a_row_takes_no_more_memory_than_its_length() -> None:
 
 
 def test_half_surrogates_do_not_lose_the_page() -> None:
-    row = json.loads(text_row("http://x/", 0, 200, "\ud800", "", "a\udfffb \ud83d\ude00"))
+    row = json.loads(made_row("http://x/", "a\udfffb \ud83d\ude00", title="\ud800"))
     assert row["title"] == "\ufffd"
     assert row["text"] == "a\ufffdb 😀"
 
 
 def test_a_frame_has_size_checksum_and_offsets() -> None:
-    rows = [text_row(f"http://x/{i}", i, 200, "", "", "t" * i) for i in range(50)]
+    rows = [made_row(f"http://x/{i}", "t" * i) for i in range(50)]
     frame, offsets = pack(rows)
     parameters = zstandard.get_frame_parameters(frame)
     assert parameters.has_checksum
@@ -98,7 +99,7 @@ def written(root: Path, seed: int, batches: int = 8, max_bytes: int = 1000) -> A
     for batch in range(batches):
         urls = [f"http://x/{batch}/{i}" for i in range(rng.randint(1, 40))]
         body = "".join(rng.choices("abcdef ", k=200))
-        frame, offsets = pack([text_row(url, 0, 200, "", "", body) for url in urls])
+        frame, offsets = pack([made_row(url, body) for url in urls])
         segment, start = writer.append(frame)
         pages += [(url, segment, start, at) for url, at in zip(urls, offsets, strict=True)]
     committed = {state.name: state.length for state in writer.sync(closing=True)}
@@ -122,7 +123,7 @@ def test_every_row_is_read_in_order(tmp_path: Path) -> None:
 def test_a_row_larger_than_every_buffer(tmp_path: Path) -> None:
     writer = SegmentWriter(tmp_path, "text", 1, 1 << 20)
     large = random.Random(7).randbytes(3_000_000).hex()
-    rows = [text_row(f"http://x/{i}", 0, 200, "", "", large) for i in range(2)]
+    rows = [made_row(f"http://x/{i}", large) for i in range(2)]
     frame, offsets = pack(rows)
     segment, start = writer.append(frame)
     [state] = writer.sync(closing=True)
@@ -134,10 +135,10 @@ def test_a_row_larger_than_every_buffer(tmp_path: Path) -> None:
 
 def test_a_frame_past_the_committed_length_is_not_read(tmp_path: Path) -> None:
     writer = SegmentWriter(tmp_path, "text", 1, 1 << 20)
-    frame, _ = pack([text_row("http://x/1", 0, 200, "", "", "")])
+    frame, _ = pack([made_row("http://x/1")])
     segment, _ = writer.append(frame)
     [state] = writer.sync()
-    _, second = writer.append(pack([text_row("http://x/2", 0, 200, "", "", "")])[0])
+    _, second = writer.append(pack([made_row("http://x/2")])[0])
     writer.close()
     assert [row["url"] for row in iter_rows(tmp_path, {state.name: state.length})] == ["http://x/1"]
     for asked in (second, second + 1):

@@ -15,10 +15,12 @@ import warcio.cli
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecord
 from warcio.archiveiterator import ArchiveIterator
+from warcio.recordloader import ArcWarcRecord
 
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import base32, record_ids, response_records, stored_head, warcinfo
-from lycosa.records import Kind, Request, Response, Truncated
+from lycosa.records import Response, Truncated
+from support.made import made_request
 
 REQUEST_HEAD = b"GET /a HTTP/1.1\r\nHost: example.com\r\nUser-Agent: lycosa/0.1\r\n\r\n"
 NOW = 1_767_225_600_007
@@ -27,8 +29,7 @@ HTML = b"<html><body>" + b"words and more words " * 300 + b"</body></html>"
 
 
 def response(head: bytes, body: bytes = b"", url: str = "http://example.com/a") -> Response:
-    request = Request(url, "example.com", 80, False, Kind.PAGE, 0.0)
-    return Response(request, int(head.split()[1]), head, body, address="192.0.2.7")
+    return Response(made_request(url), int(head.split()[1]), head, body, address="192.0.2.7")
 
 
 def ok(extra: bytes, body: bytes) -> Response:
@@ -71,7 +72,13 @@ def write(root: Path, responses: list[Response], max_bytes: int = 1 << 30) -> li
 
     def head(name: str) -> bytes:
         return warcinfo(
-            name, NOW, ids, "lycosa/0.1", "a@example.com", "lycosa (+x)", "crawl\r\nX: y"
+            name,
+            NOW,
+            ids,
+            software="lycosa/0.1",
+            operator="a@example.com",
+            user_agent="lycosa (+x)",
+            part_of="crawl\r\nX: y",
         )
 
     writer = SegmentWriter(root, "warc", 3, max_bytes, head=head)
@@ -202,7 +209,7 @@ def test_an_unknown_address_is_left_out() -> None:
 
 
 def test_where_nothing_was_received_nothing_is_recorded() -> None:
-    nothing = Response(Request("http://x/", "x", 80, False, Kind.PAGE, 0.0), failure="reset")
+    nothing = Response(made_request("http://x/"), failure="reset")
     assert response_records(nothing, REQUEST_HEAD, NOW, record_ids()) == ()
 
 
@@ -299,9 +306,9 @@ def test_heads_are_never_longer_than_readers_take(tmp_path: Path, case: str) -> 
         assert b"X-Crawler-Left-Out: " in head or case == "long status"
 
 
-def _is_response(record: object) -> bool:
-    body = record.content_stream().read()  # type: ignore[attr-defined]
-    is_response = record.rec_type == "response"  # type: ignore[attr-defined]
+def _is_response(record: ArcWarcRecord) -> bool:
+    body = record.content_stream().read()
+    is_response: bool = record.rec_type == "response"
     assert not is_response or body == HTML
     return is_response
 

@@ -9,23 +9,17 @@ from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lycosa.cli import main
 from lycosa.clock import wall_now
 from lycosa.frontier.postgres.frontier import PostgresFrontier
-from lycosa.frontier.protocol import Batch, Frontier, Link, Release
+from lycosa.frontier.protocol import Batch, Release
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.node.start import create
-from lycosa.records import Origin, PageRow
+from lycosa.records import Origin
 from lycosa.settings.values import CrawlSettings
-from lycosa.urls.canonical import split
-from lycosa.urls.domains import domain_id, domain_of
-from lycosa.urls.fingerprint import fingerprint
-
-
-def link(url: str, depth: int = 0, flags: int = 0) -> Link:
-    domain = domain_of(split(url).host)
-    return (domain_id(domain), fingerprint(url), url, depth, domain, flags)
+from support.made import link, page_of
 
 
 @dataclass
@@ -40,7 +34,7 @@ class Stored:
     def flags(self) -> list[str]:
         return ["--data-dir", str(self.root), *(["--store", self.store] if self.store else [])]
 
-    def open(self) -> Frontier:
+    def open(self) -> SqliteFrontier | PostgresFrontier:
         rules = self.settings.store_rules()
         if self.store:
             return PostgresFrontier(self.store, rules)
@@ -61,10 +55,10 @@ class Stored:
             assert said == "" and complained.count("\n") == 1
         return said + complained
 
-    def rows(self, query: str) -> list[tuple[object, ...]]:
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
         frontier = self.open()
         try:
-            return [tuple(row) for row in frontier.db.execute(query).fetchall()]  # type: ignore[attr-defined]
+            return [tuple(row) for row in frontier.db.execute(query).fetchall()]
         finally:
             frontier.close()
 
@@ -75,11 +69,12 @@ class Stored:
         return len(self.rows("SELECT 1 FROM seen"))
 
 
-def make(root: Path, store: str, urls: Iterable[str], **settings: object) -> Stored:
+def make(root: Path, store: str, urls: Iterable[str], **settings: Any) -> Stored:
     """A stopped crawl in which these URLs are queued."""
     root.mkdir(parents=True, exist_ok=True)
-    crawl = CrawlSettings(email="t@example.org", **settings)  # type: ignore[arg-type]
+    crawl = CrawlSettings(email="t@example.org", **settings)
     made = Stored(root, store, crawl)
+    frontier: SqliteFrontier | PostgresFrontier
     if store:
         frontier = PostgresFrontier(store, crawl.store_rules(), create=True)
         stored = {"settings": json.dumps(crawl.to_json()), "rules_version": 1}
@@ -87,7 +82,7 @@ def make(root: Path, store: str, urls: Iterable[str], **settings: object) -> Sto
         frontier.put_exclusions(crawl.exclude)
     else:
         create(root / "crawl.sqlite", crawl)
-        frontier = made.open()  # type: ignore[assignment]
+        frontier = made.open()
     frontier.add([link(url) for url in urls])
     frontier.close()
     return made
@@ -103,19 +98,9 @@ def visit(made: Stored, outcomes: dict[str, str], origins: Iterable[Origin] = ()
             if url.url in outcomes:
                 outcome = outcomes[url.url]
                 status = 200 if outcome == "ok" else 0
-                batch.pages.append(
-                    PageRow(
-                        lease.domain_id,
-                        url.fp,
-                        url.url,
-                        url.order,
-                        url.depth,
-                        wall_now(),
-                        status,
-                        outcome,
-                        content_hash=-2 if outcome == "ok" else 0,
-                    )
-                )
+                page = page_of(url, outcome, status=status, fetched_ms=wall_now())
+                page.content_hash = -2 if outcome == "ok" else 0
+                batch.pages.append(page)
         batch.origins += [(lease.domain_id, each) for each in origins]
         batch.released.append(Release(lease.domain_id, 0, queued=len(lease.urls)))
     frontier.commit(owner, batch)

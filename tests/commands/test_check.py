@@ -14,7 +14,9 @@ from lycosa.cli import main
 from lycosa.commands.check import Readings, ceilings, findings, look_up, speed_lines
 from lycosa.frontier.protocol import ServerFacts
 
-STORE = ServerFacts("at db.example", "16.2", 0.4, False, 5)
+STORE = ServerFacts(
+    where="at db.example", version="16.2", round_trip_ms=0.4, crawl=False, connections=5
+)
 GOOD = Readings(
     files=65_536,
     ports=28_232,

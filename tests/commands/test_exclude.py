@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 
 from commands.stores import Stored, make
-from support.postgres import postgres_server, postgres_url
-
-__all__ = ["postgres_server", "postgres_url"]
 
 URLS = [
     "https://a.test/", "https://a.test/private/1", "https://a.test/private/2",

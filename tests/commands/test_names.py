@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from commands.stores import Stored, make, visit
-from support.postgres import postgres_server, postgres_url
-
-__all__ = ["postgres_server", "postgres_url"]
 
 DOCS = Path(__file__).parents[2] / "docs" / "usage.md"
 URLS = [

@@ -2,24 +2,14 @@
 
 from lycosa.commands.printing import page_json, page_line
 from lycosa.commands.show import record_lines
-from lycosa.records import PageRow, Url
+from support.made import made_page
 
 NOW = 1_800_000_000_000
 
 
 def test_a_page_as_a_line_a_record_and_json() -> None:
-    row = PageRow(
-        domain_id=5,
-        fp=6,
-        url=Url("https://example.org/a"),
-        order=-1,
-        depth=1,
-        fetched_ms=NOW,
-        status=301,
-        outcome="redirect",
-        redirect="https://example.org/b",
-        text_row=b"x",
-    )
+    row = made_page("https://example.org/a", "redirect", status=301, depth=1, fetched_ms=NOW)
+    row.redirect, row.text_row = "https://example.org/b", b"x"
     assert page_line(row) == (
         "2027-01-15T08:00:00Z 301 redirect     https://example.org/a -> https://example.org/b"
     )

@@ -1,25 +1,15 @@
 """A password on the command line: said once, with the way to avoid it."""
 
-import subprocess
-import sys
+from pathlib import Path
 
-from support.postgres import postgres_server, postgres_url
-
-__all__ = ["postgres_server", "postgres_url"]
+from support.program import lycosa
 
 
-def lycosa(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lycosa", *words]
-    environ = {"PATH": "/usr/bin:/bin", **variables}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ)
-
-
-def test_a_password_in_the_store_is_told_of(postgres_url: str, tmp_path: object) -> None:
+def test_a_password_in_the_store_is_told_of(postgres_url: str, tmp_path: Path) -> None:
     store = postgres_url + ("&" if "?" in postgres_url else "?") + "password=hush-hush"
     where = ["--data-dir", f"{tmp_path}/d", "--email", "t@example.org", "--delay", "0"]
-    seeds = f"{tmp_path}/seeds.txt"
-    with open(seeds, "w") as file:
-        file.write("http://127.0.0.1:9999/\n")
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_text("http://127.0.0.1:9999/\n")
     crawled = lycosa("crawl", seeds, *where, "--store", store, "--engines", "1")
     assert crawled.returncode == 0, crawled.stderr
     looked = lycosa("status", "--store", store)
@@ -27,7 +17,7 @@ def test_a_password_in_the_store_is_told_of(postgres_url: str, tmp_path: object)
         assert done.stderr.count("can read the password in --store (ps)") == 1, done.stderr
         assert "LYCOSA_STORE" in done.stderr and "PGPASSWORD" in done.stderr
         assert "hush" not in done.stdout + done.stderr
-    quiet = lycosa("status", LYCOSA_STORE=store)
+    quiet = lycosa("status", variables={"LYCOSA_STORE": store})
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 

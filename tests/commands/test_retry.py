@@ -7,9 +7,6 @@ import pytest
 
 from commands.stores import Stored, make, visit
 from lycosa.records import Origin
-from support.postgres import postgres_server, postgres_url
-
-__all__ = ["postgres_server", "postgres_url"]
 
 FAILED = ["https://a.test/1", "https://a.test/2", "https://b.test/1"]
 OTHER = ["https://a.test/ok", "https://c.test/", "https://d.test/"]
@@ -26,8 +23,8 @@ def crawl(request: pytest.FixtureRequest, tmp_path: Path) -> Stored:
     return made
 
 
-def pages(crawl: Stored) -> dict[object, object]:
-    return dict(crawl.rows("SELECT url, outcome FROM pages"))  # type: ignore[arg-type]
+def pages(crawl: Stored) -> dict[str, str]:
+    return dict(crawl.rows("SELECT url, outcome FROM pages"))
 
 
 def test_it_tells_asks_and_queues_once(crawl: Stored) -> None:

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 import zstandard
 
-from lycosa.archive.segments import parse_name, segment_name
-from lycosa.archive.text import iter_rows
+from lycosa.archive.segments import parse_name
 from lycosa.cli import main
 from lycosa.frontier.protocol import open_reader
 from lycosa.frontier.reader import Reader
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import PageRow
+from support.kept import committed_lengths, texts_in
 from support.made_crawl import finish, make, opened
-from support.postgres import postgres_server, postgres_url  # noqa: F401
 
 OWN_NAME = re.compile(rb"WARC-Type: request\r\nWARC-Record-ID: <urn:uuid:[0-9a-f-]{0,35}$")
 Damage = Callable[["Kept", random.Random], set[str]]
@@ -50,8 +50,7 @@ class Kept:
 
     def lengths(self) -> dict[str, int]:
         with closing(self.reader()) as reader:
-            found = reader.committed_segments()
-        return {segment_name(k, n): length for (k, n), length in found.items()}  # type: ignore[arg-type]
+            return committed_lengths(reader)
 
     def pages_in(self, name: str) -> dict[str, int]:
         """The pages of a segment by URL, with the frame or record that is theirs."""
@@ -87,11 +86,11 @@ class Kept:
             return {loss.url for loss in verifier.losses()}
 
     def texts(self) -> Counter[str]:
-        return Counter(row["url"] for row in iter_rows(self.root, self.lengths()))
+        return texts_in(self.root, self.lengths())
 
-    def count(self, **which: str) -> int:
+    def count(self, **which: Any) -> int:
         with closing(self.reader()) as reader:
-            return sum(1 for _ in reader.pages(limit=1_000_000, **which))  # type: ignore[arg-type]
+            return sum(1 for _ in reader.pages(limit=1_000_000, **which))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -274,7 +273,8 @@ def test_a_cut_a_deleted_and_a_flipped_segment_at_once(kept: Kept) -> None:
 def test_any_flipped_bit_is_found_and_concerns_its_page_alone(plain: Kept, kind: str) -> None:
     """But for a request's own name, which nothing else repeats, every bit of a page's records is
     vouched for."""
-    chance, places = random.Random(kind), {}
+    chance = random.Random(kind)
+    places: dict[str, dict[str, int]] = {}
     lengths = plain.lengths()
     for _ in range(100):
         name = chance.choice(plain.names(kind))
@@ -302,7 +302,8 @@ def test_an_unreadable_line_of_a_ledger_is_counted(kept: Kept) -> None:
 
 def test_a_page_without_its_text_is_named(plain: Kept) -> None:
     with opened(plain.root, resume=True) as (frontier, _):
-        frontier.db.execute("UPDATE pages SET text_segment = 0 WHERE url = 'https://d1.test/1'")  # type: ignore[attr-defined]
+        assert isinstance(frontier, SqliteFrontier)
+        frontier.db.execute("UPDATE pages SET text_segment = 0 WHERE url = 'https://d1.test/1'")
     code, found = plain.verify()
     assert code == 1
     assert [loss["url"] for loss in found["losses"]] == ["https://d1.test/1"]
@@ -310,7 +311,8 @@ def test_a_page_without_its_text_is_named(plain: Kept) -> None:
 
 def test_a_row_without_its_page_is_found(plain: Kept) -> None:
     with opened(plain.root, resume=True) as (frontier, _):
-        frontier.db.execute("DELETE FROM pages WHERE url = 'https://d1.test/1'")  # type: ignore[attr-defined]
+        assert isinstance(frontier, SqliteFrontier)
+        frontier.db.execute("DELETE FROM pages WHERE url = 'https://d1.test/1'")
     code, found = plain.verify()
     assert (code, found["losses"]) == (1, [])
     assert [each["unowned_rows"] for each in found["bad_segments"]] == [1]
@@ -486,7 +488,7 @@ def test_a_start_of_a_healthy_crawl_says_nothing(
 
 def test_a_node_says_whose_output_it_cant_see(
     tmp_path: Path,
-    postgres_url: str,  # noqa: F811
+    postgres_url: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     make(tmp_path / "one", postgres_url, pages=60)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from lycosa.commands.why import Facts, explain
-from lycosa.records import Flag, Origin, PageRow
+from lycosa.records import Flag, Origin, PageRow, Url
+from support.made import made_page
 
 NOW = 1_800_000_000_000
 URL = "https://www.example.org/a"
@@ -24,8 +25,7 @@ DOMAIN: dict[str, Any] = {
 
 
 def page(**values: Any) -> PageRow:
-    row = PageRow(1, -1, URL, -1, 2, NOW - 5000, 200, "ok")
-    return replace(row, **values)
+    return replace(made_page(URL, depth=2, fetched_ms=NOW - 5000), **values)
 
 
 def told(**values: Any) -> str:
@@ -114,7 +114,7 @@ def test_robots() -> None:
 
 def test_an_origin_that_waits_for_another_domain() -> None:
     """Nobody failed: it says where the robots.txt is."""
-    aim = "https://victim.test/rules.txt"
+    aim = Url("https://victim.test/rules.txt")
     waits = Origin("https://www.example.org", aim=aim, hops=1, asked_ms=NOW, retry_ms=NOW + 70_000)
     text = told(queue={**QUEUE, "waits_until_ms": NOW + 70_000}, origin=waits)
     assert f"robots.txt   redirects to {aim}" in text and "in its own turn" in text

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, UNSHARE, can_mount, lycosa
+
+from support.program import EMAIL, UNSHARE, Words, can_mount, lycosa
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def refused(root: Path, *words: str | Path, says: str) -> None:
     assert tree(root) == before
 
 
-def crawl(*words: str | Path) -> list[str | Path]:
+def crawl(*words: str | Path) -> Words:
     return ["crawl", *words, "--email", EMAIL]
 
 
@@ -60,7 +61,7 @@ def test_standard_input_goes_by_its_name(tmp_path: Path) -> None:
         ("", "The standard input is empty"),
         ("--\n", "input has no line that is"),
     ):
-        done = lycosa(*words, input=text)
+        done = lycosa(*words, stdin=text)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert says in done.stderr
 
@@ -84,7 +85,8 @@ def test_a_read_only_directory_can_be_looked_at_and_is_not_called_damaged(
     tmp_path: Path, seeds: Path
 ) -> None:
     data = make_crawl(tmp_path, seeds)
-    where, url = ["--data-dir", data], "https://127.0.0.1:9999/"
+    where: Words = ["--data-dir", data]
+    url = "https://127.0.0.1:9999/"
     for words in (["status"], ["pages"], ["show", url], ["why", url], ["audit"], ["verify"]):
         done = read_only(data, *words, *where)
         assert done.returncode == 0, (words, done.stderr)
@@ -104,7 +106,7 @@ def test_a_read_only_directory_can_be_looked_at_and_is_not_called_damaged(
 
 @pytest.mark.parametrize("email", ["me", "@", "a b@c", "me@"])
 def test_bad_email(tmp_path: Path, seeds: Path, email: str) -> None:
-    words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email]
+    words: Words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email]
     refused(tmp_path, *words, says="email")
 
 
@@ -240,7 +242,7 @@ def test_a_directory_with_the_output_of_another_crawl(tmp_path: Path, seeds: Pat
 
 @pytest.mark.parametrize("email", ["first-last@example.org", "a.b+c@sub.example-site.org"])
 def test_ordinary_addresses_are_accepted(tmp_path: Path, seeds: Path, email: str) -> None:
-    words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email, "--delay", "0"]
+    words: Words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", email, "--delay", "0"]
     assert lycosa(*words).returncode == 0
 
 
@@ -249,5 +251,5 @@ def test_an_unknown_users_home(tmp_path: Path, seeds: Path) -> None:
 
 
 def test_an_address_that_is_not_ascii(tmp_path: Path, seeds: Path) -> None:
-    words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", "ü@b.org"]
+    words: Words = ["crawl", seeds, "--data-dir", tmp_path / "d", "--email", "ü@b.org"]
     refused(tmp_path, *words, says="email")

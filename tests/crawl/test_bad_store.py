@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from harness import EMAIL, lycosa
 from test_migrate import make_crawl
 
 from support.postgres import servers
+from support.program import EMAIL, lycosa
 
 PASSWORD = "s3cr3t%40word"
 PLAIN = "s3cr3t@word"
@@ -138,7 +138,7 @@ def test_mistakes_with_a_store(
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "visits").mkdir()
     before = sorted(tmp_path.rglob("*"))
-    wrong = []
+    wrong: list[tuple[object, ...]] = []
     for number, (kind, (store, words)) in enumerate(mistakes.items()):
         tried = list(commands(tmp_path, store))
         for command in tried if every else (tried[0], tried[1 + number % 5]):

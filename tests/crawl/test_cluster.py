@@ -9,19 +9,20 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
-from harness import EMAIL, Crawl, lycosa, soft, wait_for
 
-from lycosa.archive.segments import segment_name
-from lycosa.archive.text import iter_rows
 from lycosa.frontier.protocol import open_reader
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.kept import committed_lengths, texts_in
 from support.postgres import OwnServer, servers
+from support.program import EMAIL, Crawl, Words, lycosa, soft, wait_for
 
 DELAY = 0.5
 SPEC = WorldSpec(seed=5, domains=40, pages=10, delay=DELAY)
@@ -54,28 +55,24 @@ class Cluster:
     def start(self, number: int, resume: bool = True) -> subprocess.Popen[bytes]:
         return self.nodes[number].start(resume)
 
-    def query(self, text: str) -> list[tuple[object, ...]]:
+    def query(self, text: LiteralString) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.store) as db:
-            return db.execute(text).fetchall()  # type: ignore[call-overload,no-any-return]
+            return db.execute(text).fetchall()
 
     def pages(self) -> int:
         try:
-            return int(str(self.query("SELECT sum(pages) FROM crawlers")[0][0] or 0))
+            return int(self.query("SELECT sum(pages) FROM crawlers")[0][0] or 0)
         except psycopg.Error:
             return 0
 
     def texts(self) -> Counter[str]:
         """How often the text of each URL is kept, in all nodes together."""
-        reader = open_reader(Path("none"), self.store)
-        committed = {
-            segment_name(kind, number): length  # type: ignore[arg-type]
-            for (kind, number), length in reader.committed_segments().items()
-        }
-        reader.close()
+        with closing(open_reader(Path("none"), self.store)) as reader:
+            committed = committed_lengths(reader)
         found: Counter[str] = Counter()
         for node in self.nodes:
             here = {name: size for name, size in committed.items() if (node.data / name).exists()}
-            found.update(row["url"] for row in iter_rows(node.data, here))
+            found.update(texts_in(node.data, here))
         return found
 
     def check(self) -> None:
@@ -242,7 +239,7 @@ def test_a_node_that_differs_is_refused(web: SimWeb, tmp_path: Path, postgres_ur
     cluster = Cluster(web, tmp_path, postgres_url, 2)
     first = cluster.start(0, resume=False)
     wait_for(lambda: cluster.pages() > 0)
-    flags = ["--store", postgres_url, "--data-dir", cluster.nodes[1].data]
+    flags: Words = ["--store", postgres_url, "--data-dir", cluster.nodes[1].data]
     other = lycosa("crawl", "--resume", *flags, "--delay", "0.25")
     assert other.returncode == 2
     assert "--delay: 0.25 s here, 0.5 s in the crawl" in other.stderr

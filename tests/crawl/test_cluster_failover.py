@@ -8,11 +8,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from harness import wait_for
 from test_cluster import SPEC, Cluster
 
 from lycosa.simweb.serve import SimWeb
 from support.postgres import OwnServer, Standby, servers
+from support.program import wait_for
 
 
 @pytest.fixture

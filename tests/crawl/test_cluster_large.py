@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import wait_for
 from test_cluster import Cluster
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from support.postgres import OwnServer, servers
+from support.program import wait_for
 
 DELAY = 2.0
 LEASE = 12.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -27,10 +28,10 @@ class Breaking(PostgresFrontier):
 
     def __init__(self, url: str) -> None:
         super().__init__(url, RULES)
-        self._add, self.add = self.add, self._add_and_break  # type: ignore[assignment]
+        self._add, self.add = self.add, self._add_and_break
 
-    def _add_and_break(self, *args: object, **options: object) -> int:
-        count = self._add(*args, **options)  # type: ignore[arg-type]
+    def _add_and_break(self, *args: Any, **options: Any) -> int:
+        count = self._add(*args, **options)
         if Breaking.broken < 3:
             Breaking.broken += 1
             pid = self.db.info.backend_pid
@@ -79,12 +80,12 @@ def test_a_new_start_waits_for_no_chunk_under_way(
         store = PostgresFrontier(postgres_url, RULES)
         add = store.add
 
-        def hang(*args: object, **options: object) -> int:
+        def hang(*args: Any, **options: Any) -> int:
             hanging.set()
             assert let_go.wait(30)
-            return add(*args, **options)  # type: ignore[arg-type]
+            return add(*args, **options)
 
-        store.add = hang  # type: ignore[assignment]
+        store.add = hang
         return store
 
     loader = Loader(tmp_path, connect, "node")

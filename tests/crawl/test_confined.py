@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, lycosa
 
 from support.http_server import HttpServer, reply, say
+from support.program import EMAIL, Words, lycosa, status
 
 PORTS = (25, 110, 6379, 6667, 10080)
 
@@ -18,15 +17,11 @@ def crawl(root: Path, server: HttpServer, *seeds: str, flags: tuple[str, ...] = 
     root.mkdir(exist_ok=True)
     (root / "seeds.txt").write_text("\n".join(seeds))
     mapped = ",".join(f"{port}={server.port}" for port in (80, *PORTS))
-    words = ["crawl", root / "seeds.txt", "--email", EMAIL, "--data-dir", root / "data"]
+    words: Words = ["crawl", root / "seeds.txt", "--email", EMAIL, "--data-dir", root / "data"]
     words += ["--delay", "0.05", "--engines", "1", "--port-map", mapped]
     done = lycosa(*words, "--allow-private-addresses", *flags, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
-
-
-def status(root: Path) -> dict[str, dict[str, int]]:
-    return json.loads(lycosa("status", "--json", "--data-dir", root / "data").stdout)  # type: ignore[no-any-return]
 
 
 def asked(server: HttpServer) -> list[str]:
@@ -50,7 +45,7 @@ def test_no_link_leads_to_a_blocked_port(server: HttpServer, tmp_path: Path) -> 
     server.paths["/go"] = say(reply(b"", "302 F", "Location: http://127.0.0.1:6379/gone"))
     crawl(tmp_path, server, "http://127.0.0.1/")
     assert asked(server) == ["127.0.0.1"]
-    told = status(tmp_path)
+    told = status(tmp_path / "data")
     assert told["drops"]["blocked-port"] >= len(PORTS) + 3
     assert told["outcomes"] == {"ok": 2, "redirect": 1}
 
@@ -59,7 +54,7 @@ def test_nor_does_a_robots_txt(server: HttpServer, tmp_path: Path) -> None:
     server.paths["/robots.txt"] = say(reply(b"", "302 F", "Location: http://127.0.0.1:25/r.txt"))
     crawl(tmp_path, server, "http://127.0.0.1/")
     assert asked(server) == ["127.0.0.1"]
-    assert status(tmp_path)["outcomes"] == {"robots-unreachable": 1}
+    assert status(tmp_path / "data")["outcomes"] == {"robots-unreachable": 1}
 
 
 def test_nor_a_seed(server: HttpServer, tmp_path: Path) -> None:
@@ -93,7 +88,7 @@ def test_only_one_network_is_connected_to(tmp_path: Path) -> None:
     seeds = (f"http://127.0.0.1:{inside.port}/", f"http://127.0.0.2:{outside.port}/seed")
     said = crawl(tmp_path, inside, *seeds, flags=("--only-network", "127.0.0.1/32"))
     assert outside.connections == 0, said
-    assert status(tmp_path)["outcomes"] == {"ok": 1, "outside-network": 2}
+    assert status(tmp_path / "data")["outcomes"] == {"ok": 1, "outside-network": 2}
     why = lycosa("why", seeds[1], "--data-dir", tmp_path / "data").stdout
     assert "outside of the networks in --only-network" in why
     again = tmp_path / "more.txt"
@@ -114,7 +109,7 @@ def test_several_networks_and_every_spelling() -> None:
 def test_a_private_network_must_be_allowed_as_well(tmp_path: Path) -> None:
     seeds = tmp_path / "seeds.txt"
     seeds.write_text("a.example\n")
-    words = ["crawl", seeds, "--email", EMAIL, "--data-dir", tmp_path / "d"]
+    words: Words = ["crawl", seeds, "--email", EMAIL, "--data-dir", tmp_path / "d"]
     done = lycosa(*words, "--only-network", "10.1.0.0/16")
     assert done.returncode == 2 and "add --allow-network 10.1.0.0/16" in done.stderr
     assert not (tmp_path / "d").exists()

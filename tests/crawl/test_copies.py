@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.frontier.protocol import DATABASE
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from support.made_crawl import make
+from support.program import Crawl, lycosa, wait_for
 
 WORLD = WorldSpec(seed=3, domains=10, pages=200, page_bytes=500, https=0.0).only("robots-allow")
 OFFLINE = ("--nameserver", "127.0.0.1:1", "--max-duration", "1")

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.frontier.protocol import DATABASE
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from support.made_crawl import make
+from support.program import Crawl, lycosa, wait_for
 
 WORLD = WorldSpec(seed=3, domains=40, pages=40, page_bytes=3000, https=0.0).only("robots-allow")
 PAGE = 4096

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import socket
 import threading
 import time
@@ -11,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, status
 
 DELAY = 0.3
 EACH = 3  # hosts of each kind
@@ -127,10 +126,10 @@ def test_good_hosts_lose_nothing_to_dear_ones(tmp_path: Path, servers: Servers) 
     assert missing == set()
     outcomes = dict(
         crawl.rows("SELECT outcome, count(*) FROM pages WHERE url LIKE '%127.50%' GROUP BY 1")
-    )  # type: ignore[arg-type]
-    assert sum(outcomes.values()) == len(servers.urls()), outcomes  # type: ignore[arg-type]
+    )
+    assert sum(outcomes.values()) == len(servers.urls()), outcomes
     assert "bug" not in outcomes
-    (engine,) = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)["engines"]
+    (engine,) = status(crawl.data)["engines"]
     print(took, outcomes, {key: engine[key] for key in ("pages", "slow_pages", "page_max_ms")})
     assert engine["page_max_ms"] < 150
     assert engine["pages"] >= 240

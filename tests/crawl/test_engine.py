@@ -7,10 +7,9 @@ import resource
 import subprocess
 from pathlib import Path
 
-from harness import Crawl, lycosa, wait_for
-
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, wait_for
 
 
 def slow_world(domains: int) -> WorldSpec:

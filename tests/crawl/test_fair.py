@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import EMAIL, lycosa
 
 from support.dns_server import DnsServer
 from support.http_server import HttpServer, Script, reply, say
+from support.program import EMAIL, lycosa, status
 
 ROBOTS, PAGE = "/robots.txt", say(reply(b"<title>t</title><p>hello"), stay=True)
 
@@ -54,8 +54,7 @@ class Net:
         return self.root / "data"
 
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.ask("status", "--json"))
-        return found
+        return status(self.data)
 
     def ask(self, *words: str) -> str:
         done = lycosa(words[0], "--data-dir", self.data, *words[1:])
@@ -77,9 +76,9 @@ def test_a_crawl_delay_of_three_thousand_years_ends_in_an_outcome(net: Net) -> N
     net.web.paths[ROBOTS] = say(reply(slow), stay=True)
     done = net.crawl([f"http://slow.test/{n}" for n in range(20)], "--engines", "1")
     assert done.returncode == 0, done.stderr
-    status = net.status()
-    assert status["finished"] and status["queued"] == 0
-    assert status["outcomes"] == {"crawl-delay-too-long": 20}
+    told = net.status()
+    assert told["finished"] and told["queued"] == 0
+    assert told["outcomes"] == {"crawl-delay-too-long": 20}
     assert b"".join(net.web.requests).count(b"GET /") == 1, "robots.txt, and nothing else"
     assert "more than 24 hours between visits" in net.ask("why", "http://slow.test/7")
 
@@ -87,7 +86,7 @@ def test_a_crawl_delay_of_three_thousand_years_ends_in_an_outcome(net: Net) -> N
 def test_a_crawl_in_which_everything_fails_says_so_at_once(net: Net) -> None:
     """The web server speaks no TLS: libcurl's reason is kept, shown and logged."""
     net.web.close()
-    net.web = HttpServer(tls=NoTls())  # type: ignore[arg-type]
+    net.web = HttpServer(tls=NoTls())
     seeds = [f"https://s{n}.test/" for n in range(20)]
     for n in range(20):
         net.dns.add(f"s{n}.test", "127.0.0.1")

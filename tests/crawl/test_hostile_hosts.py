@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
-from harness import Crawl, lycosa
 
 from lycosa.simweb import hostile
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, status
 
 DELAY = 0.3
 # What the home page of each is recorded as. Of a body that never ends, what came is kept.
@@ -74,7 +73,7 @@ def test_every_hostile_domain_is_settled(crawl: Crawl) -> None:
 
 
 def test_inner_addresses_are_never_connected_to(crawl: Crawl) -> None:
-    rows = dict(crawl.rows("SELECT url, outcome FROM pages WHERE url LIKE 'http://1%'"))  # type: ignore[arg-type]
+    rows = dict(crawl.rows("SELECT url, outcome FROM pages WHERE url LIKE 'http://1%'"))
     assert rows["http://169.254.169.254/latest/meta-data/"] == "private-address"
     assert [o for url, o in rows.items() if str(url).startswith("http://127.0.0.1")] == [
         "private-address"
@@ -83,8 +82,8 @@ def test_inner_addresses_are_never_connected_to(crawl: Crawl) -> None:
 
 def test_endless_calendars_are_cut_by_the_cap(crawl: Crawl) -> None:
     assert sum(bool(row[2]) for row in home(crawl, "calendar")) <= 60
-    status = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)
-    assert status["drops"]["page-cap"] > 0
+    told = status(crawl.data)
+    assert told["drops"]["page-cap"] > 0
 
 
 def test_bodies_are_cut_at_their_limit(crawl: Crawl) -> None:
@@ -99,7 +98,7 @@ def test_other_domains_are_unaffected(crawl: Crawl) -> None:
 
 
 def test_memory_and_loop_stay_within_bounds(crawl: Crawl) -> None:
-    engines = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)["engines"]
+    engines = status(crawl.data)["engines"]
     for engine in engines:
         assert engine["rss_mb"] < 400
         print({key: engine[key] for key in ("pages", "slow_pages", "page_max_ms", "rss_mb")})

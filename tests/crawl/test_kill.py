@@ -11,11 +11,11 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from harness import SERVER_LAG, Crawl
 
 from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import SERVER_LAG, Crawl
 
 IN_FLIGHT = 200
 UNCOMMITTED = 2.5  # seconds: the two that are allowed, and what a loaded machine takes to react

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, UNSHARE, Crawl, can_mount, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import EMAIL, UNSHARE, Crawl, can_mount, lycosa, status, wait_for
 
 
-def limited(soft: int, hard: int) -> object:
+def limited(soft: int, hard: int) -> Callable[[], None]:
     """For a child process: its limits of open files."""
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def engines(crawl: Crawl) -> list[dict[str, float]]:
-    done = lycosa("status", "--data-dir", crawl.data, "--json")
-    return json.loads(done.stdout)["engines"] if done.returncode == 0 else []  # type: ignore[no-any-return]
+    return list(status(crawl.data).get("engines", []))
 
 
 def slow_world(domains: int, seconds: float) -> WorldSpec:
@@ -153,8 +152,7 @@ def test_a_kill_while_seeds_are_loading_loses_none(tmp_path: Path) -> None:
 
 
 def domains(data: Path) -> int:
-    done = lycosa("status", "--data-dir", data, "--json")
-    return int(json.loads(done.stdout)["domains"]) if done.returncode == 0 else 0
+    return int(status(data).get("domains", 0))
 
 
 @pytest.mark.slow

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-
-from harness import Crawl, lycosa
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, status
 
 
 def test_a_busy_crawl_has_short_turns_and_tells_them(tmp_path: Path) -> None:
@@ -20,7 +18,7 @@ def test_a_busy_crawl_has_short_turns_and_tells_them(tmp_path: Path) -> None:
             web, tmp_path, 0.5, "--ip-delay", "0", "--engines", "2", "--max-pages", "1500"
         )
         assert crawl.run() == 0, crawl.log.read_text()[-2000:]
-    told = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)
+    told = status(crawl.data)
     loop = told["loop"]
     print(loop)
     assert loop["cpu"]["turns"] > 50

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import zstandard
-from harness import Crawl, lycosa
 from test_cluster import Cluster
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa
 
 WORLD = WorldSpec(seed=8, domains=30, pages=20, page_bytes=3000, https=0.0).only("robots-allow")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa
 
 from lycosa.simweb import malice
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, status
 
 GOOD = 20
 QUIET = 0.055  # seconds of CPU that `slowness` takes on the quiet machine of reference
@@ -50,7 +49,7 @@ def every_host_is_settled(crawl: Crawl, hosts: int) -> None:
 
 
 def the_loop_was_never_held(crawl: Crawl, slow: float) -> None:
-    loop = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)["loop"]
+    loop = status(crawl.data)["loop"]
     print(loop, slow)
     # Of fewer than 2,000 turns the longest is what 99.9 % stay below: too few to tell by.
     assert loop["cpu"]["p999_ms"] <= (50 if loop["cpu"]["turns"] > 2_000 else 100) * slow

@@ -22,7 +22,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from harness import Crawl, wait_for
 from test_cluster import SHORT
 
 from lycosa.simweb.check import check
@@ -30,6 +29,7 @@ from lycosa.simweb.reqlog import read_log
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import DEFAULT_MIX, WorldSpec
 from lycosa.simweb.world import World
+from support.program import Crawl, wait_for
 
 DELAY = 0.5
 # A visit that is given up may still be under way to a busy server: time enough.

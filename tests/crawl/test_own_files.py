@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import EMAIL, Crawl, lycosa
 
 from lycosa.archive import ledger
-from lycosa.archive.segments import SegmentWriter, cut_back, segment_id, segment_name
+from lycosa.archive.segments import SegmentKind, SegmentWriter, cut_back, segment_id, segment_name
 from lycosa.errors import LycosaError
 from lycosa.fetch import certificates
 from lycosa.node import datadir
@@ -19,6 +18,7 @@ from lycosa.node.start import create
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from support.made_crawl import crawl_settings, make_empty
+from support.program import EMAIL, Crawl, lycosa
 
 WORLD = WorldSpec(seed=6, domains=6, pages=3, https=1.0, page_bytes=2000).only("robots-allow")
 SECRET = b'["s", "somebody else\'s", 1]'
@@ -68,8 +68,8 @@ def _cut(root: Path) -> None:
     cut_back(root, {segment_name("text", segment_id(1, 1)): 3}, {1})
 
 
-def _write(root: Path, kind: str) -> None:
-    writer = SegmentWriter(root, kind, 1, 100)  # type: ignore[arg-type]
+def _write(root: Path, kind: SegmentKind) -> None:
+    writer = SegmentWriter(root, kind, 1, 100)
     writer.append(b"text")
     writer.sync()
 

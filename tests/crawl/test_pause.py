@@ -8,20 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, wait_for
 
 FLAGS = ("--visit-timeout", "2", "--lease-time", "8")
 SPEC = WorldSpec(seed=12, domains=30, pages=18, delay=0.5).only("robots-allow", "robots-delay")
-
-
-def pages(crawl: Crawl) -> int:
-    try:
-        return int(str(crawl.rows("SELECT sum(pages) FROM crawlers")[0][0] or 0))
-    except Exception:
-        return 0
 
 
 @pytest.mark.timeout(180)
@@ -46,7 +39,7 @@ def test_a_machine_that_slept_goes_on(tmp_path: Path) -> None:
     with SimWeb(SPEC, tmp_path / "log") as web:
         crawl = Crawl(web, tmp_path, 0.5, *FLAGS)
         process = crawl.start()
-        wait_for(lambda: pages(crawl) > 100)
+        wait_for(lambda: crawl.pages() > 100)
         os.killpg(process.pid, signal.SIGSTOP)
         time.sleep(11)
         os.killpg(process.pid, signal.SIGCONT)

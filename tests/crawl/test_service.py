@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, status, wait_for
 
 SPEC = WorldSpec(seed=21, domains=20, pages=8, delay=0.3, https=0).only("robots-allow")
 FINISHED, STOPPED = 0, 3
@@ -32,8 +32,7 @@ def service(web: SimWeb, root: Path, *flags: str) -> Crawl:
 
 
 def state(crawl: Crawl, *flags: str) -> str:
-    done = lycosa("status", "--json", "--data-dir", crawl.data, *flags)
-    return str(json.loads(done.stdout)["state"]) if done.returncode == 0 else ""
+    return str(status(crawl.data, *flags).get("state", ""))
 
 
 def test_the_same_command_after_every_kill(web: SimWeb, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -10,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, status, wait_for
 
 STOPPED = 3  # the exit code of a crawl that was asked to stop
 SPEC = WorldSpec(seed=8, domains=40, pages=12, delay=0.4).only("robots-allow")
@@ -25,18 +24,11 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimWeb]:
         yield web
 
 
-def pages(crawl: Crawl) -> int:
-    try:
-        return int(str(crawl.rows("SELECT sum(pages) FROM crawlers")[0][0] or 0))
-    except Exception:
-        return 0
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_finishes_commits_and_releases(web: SimWeb, tmp_path: Path, number: int) -> None:
     crawl = Crawl(web, tmp_path, 0.4)
     process = crawl.start()
-    wait_for(lambda: pages(crawl) > 20)
+    wait_for(lambda: crawl.pages() > 20)
     asked = time.monotonic()
     # A terminal sends Ctrl-C to the whole group.
     os.killpg(process.pid, number)
@@ -67,7 +59,7 @@ def test_a_second_signal_stops_at_once_and_safely(tmp_path: Path) -> None:
 def test_lycosa_stop(web: SimWeb, tmp_path: Path) -> None:
     crawl = Crawl(web, tmp_path, 0.4)
     process = crawl.start()
-    wait_for(lambda: pages(crawl) > 10)
+    wait_for(lambda: crawl.pages() > 10)
     done = lycosa("stop", "--data-dir", crawl.data)
     assert done.returncode == 0, done.stderr
     assert process.wait(20) == STOPPED
@@ -76,7 +68,7 @@ def test_lycosa_stop(web: SimWeb, tmp_path: Path) -> None:
 def test_max_pages_counts_recorded_responses(web: SimWeb, tmp_path: Path) -> None:
     crawl = Crawl(web, tmp_path, 0.4, "--max-pages", "30", "--max-workers", "10")
     assert crawl.run() == 0
-    assert 30 <= pages(crawl) <= 40
+    assert 30 <= crawl.pages() <= 40
     domains = crawl.rows("SELECT count(DISTINCT domain_id) FROM pages")[0][0]
     assert int(str(domains)) >= 15  # many seeds are covered, not a few of them deeply
 
@@ -94,7 +86,7 @@ def test_depth_and_pages_per_domain(web: SimWeb, tmp_path: Path) -> None:
     assert crawl.rows("SELECT max(depth) FROM pages") == [(1,)]
     counts = crawl.rows("SELECT count(*) FROM pages WHERE status > 0 GROUP BY domain_id")
     assert max(int(str(count)) for (count,) in counts) <= 5  # a redirect may come on top
-    drops = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)["drops"]
+    drops = status(crawl.data)["drops"]
     assert drops["page-cap"] > 0
     assert drops["depth"] > 0
 
@@ -113,7 +105,7 @@ def test_excluded_domains_are_never_asked(web: SimWeb, tmp_path: Path) -> None:
 def test_an_exclusion_added_during_a_crawl_takes_effect(web: SimWeb, tmp_path: Path) -> None:
     crawl = Crawl(web, tmp_path, 0.4)
     process = crawl.start()
-    wait_for(lambda: pages(crawl) > 20)
+    wait_for(lambda: crawl.pages() > 20)
     done = lycosa("exclude", "--data-dir", crawl.data, "d000007.test", "--yes")
     assert done.returncode == 0, done.stderr
     time.sleep(2.0)
@@ -121,7 +113,7 @@ def test_an_exclusion_added_during_a_crawl_takes_effect(web: SimWeb, tmp_path: P
     assert process.wait(60) == 0
     late = [entry for entry in web.log() if entry.domain == "d000007.test" and entry.start > mark]
     assert late == []
-    reasons = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)["drops"]
+    reasons = status(crawl.data)["drops"]
     assert reasons["excluded"] > 0
 
 
@@ -129,7 +121,7 @@ def test_an_exclusion_is_taken_back_during_a_crawl(web: SimWeb, tmp_path: Path) 
     """What it took out of the queue is queued again, and fetched once."""
     crawl = Crawl(web, tmp_path, 0.4)
     process = crawl.start()
-    wait_for(lambda: pages(crawl) > 20)
+    wait_for(lambda: crawl.pages() > 20)
     names = [name for name in web.seeds() if name.endswith(("0.test", "5.test"))]
     done = lycosa("exclude", "--data-dir", crawl.data, *names, "--yes")
     assert done.returncode == 0 and "Together they hit" in done.stdout, done.stderr
@@ -176,7 +168,7 @@ def test_resume_goes_on_with_what_the_first_run_was_told(web: SimWeb, tmp_path: 
 def test_a_directory_that_vanishes_ends_the_crawl(web: SimWeb, tmp_path: Path) -> None:
     crawl = Crawl(web, tmp_path, 0.4)
     process = crawl.start()
-    wait_for(lambda: pages(crawl) > 10)
+    wait_for(lambda: crawl.pages() > 10)
     crawl.data.rename(tmp_path / "elsewhere")
     assert process.wait(20) == 1
     assert "moved or deleted" in crawl.log.read_text()

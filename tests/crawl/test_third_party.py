@@ -9,11 +9,11 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa, wait_for
 from test_cluster import Cluster
 
 from lycosa.archive import ledger
@@ -21,6 +21,7 @@ from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.rules import HOME
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, wait_for
 
 DELAY = 0.3
 DOMAINS = 25
@@ -36,6 +37,10 @@ def web(tmp_path: Path) -> Iterator[SimWeb]:
 
 def at_home(web: SimWeb) -> list[Entry]:
     return sorted((e for e in web.log() if e.domain == HOME), key=lambda entry: entry.start)
+
+
+def more_at_home(web: SimWeb, than: int) -> bool:
+    return len(at_home(web)) > than
 
 
 def test_the_third_party_is_asked_once_a_delay(web: SimWeb, tmp_path: Path) -> None:
@@ -100,8 +105,7 @@ def test_kills_do_not_forget_the_delay(web: SimWeb, tmp_path: Path) -> None:
     crawl = Crawl(web, tmp_path, DELAY, "--engines", "2", "--ip-delay", "0")
     process = crawl.start()
     for _ in range(2):
-        count = len(at_home(web))
-        wait_for(lambda count=count: len(at_home(web)) > count)
+        wait_for(partial(more_at_home, web, len(at_home(web))))
         crawl.kills.append(time.monotonic())
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from harness import Crawl, lycosa
-
 from lycosa.node.datadir import TRUST
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa
 
 WORLD = WorldSpec(seed=6, domains=12, pages=3, https=1.0, page_bytes=5000).only("robots-allow")
 

@@ -13,11 +13,11 @@ from urllib.parse import urljoin
 import pytest
 import zstandard
 from fastwarc.warc import ArchiveIterator as FastIterator
-from harness import Crawl, lycosa
 from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.program import Crawl, lycosa, status
 
 
 def crawl_world(
@@ -93,10 +93,10 @@ def test_a_small_crawl_is_complete_polite_and_readable(tmp_path: Path) -> None:
     crawl.check_polite()
     check_text(crawl)
     check_warc(crawl)
-    status = json.loads(lycosa("status", "--data-dir", crawl.data, "--json").stdout)
-    assert status["finished"]
-    assert status["queued"] == 0
-    assert status["ok"] == len(crawl.kept())
+    told = status(crawl.data)
+    assert told["finished"]
+    assert told["queued"] == 0
+    assert told["ok"] == len(crawl.kept())
     audit = lycosa("audit", "--data-dir", crawl.data)
     assert audit.returncode == 0, audit.stdout + audit.stderr
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lycosa.clock import engine_now
 from lycosa.engine.control import SLOTS, Control, Lateness, memory
+from support.program import wait_for
 
 
 def test_the_worst_of_each_second_is_remembered() -> None:
@@ -32,24 +33,17 @@ def test_an_old_second_does_not_excuse_a_new_one() -> None:
     assert lateness.between(7 + SLOTS, 7 + SLOTS + 0.5) == 0.001
 
 
-def wait(condition: object, seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-
-
 def test_it_notes_when_it_was_kept_from_running() -> None:
     fd = memory()
     control = Control(fd)
     lateness = Lateness(fd)
     second = int(engine_now())
-    wait(lambda: lateness.between(second, engine_now()) > 0)
+    wait_for(lambda: lateness.between(second, engine_now()) > 0)
     begin = engine_now()
     os.kill(control.process.pid, signal.SIGSTOP)
     time.sleep(0.3)
     os.kill(control.process.pid, signal.SIGCONT)
-    wait(lambda: lateness.between(begin, engine_now()) >= 0.25)
+    wait_for(lambda: lateness.between(begin, engine_now()) >= 0.25)
     control.close()
     assert control.process.returncode == 0
     os.close(fd)
@@ -72,4 +66,4 @@ def test_it_ends_when_its_engine_is_killed() -> None:
         except OSError:
             return True
 
-    wait(gone)
+    wait_for(gone)

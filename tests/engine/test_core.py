@@ -18,9 +18,9 @@ from lycosa.engine.visit import Visit
 from lycosa.engine.visit_result import VisitRules
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.records import Failure, Request, Response
-from lycosa.urls.links import resolved
+from lycosa.records import Failure, Flag, Request, Response
 from lycosa.urls.scope import Scope, ScopeRules
+from support.made import link, queued
 
 TO_MS = 1_800_000_000_000.0
 
@@ -28,7 +28,15 @@ TO_MS = 1_800_000_000_000.0
 class Bench:
     """A core on a real store, with time in the test's hands."""
 
-    def __init__(self, path: Path, **rules: object) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        fetches: int = 100,
+        address: str = "",
+        ip_delay: float = 0.0,
+        **rules: int,
+    ) -> None:
         self.now = 1000.0
         self.store = SqliteFrontier(
             path, StoreRules(), lambda: int(self.now * 1000 + TO_MS), create=True
@@ -36,9 +44,7 @@ class Bench:
         self.store.db.execute("PRAGMA synchronous = OFF")
         scope = Scope(ScopeRules())
         harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
-        fetches = int(str(rules.pop("fetches", 100)))
-        address = str(rules.pop("address", ""))
-        core_rules = CoreRules(VisitRules(70.0), **{"ip_delay": 0.0, **rules})  # type: ignore[arg-type]
+        core_rules = CoreRules(VisitRules(70.0), ip_delay=ip_delay, **rules)
         self.core = Core(
             core_rules, Scheduler(70.0, fetches), harvest, scope, StoreClock(TO_MS),
             address_of=lambda url: address,
@@ -47,8 +53,7 @@ class Bench:
         self.exchanges = 0
 
     def seed(self, *urls: str) -> None:
-        found = [resolved(url) for url in urls]
-        self.store.add([(d, fp, url, 0, name, 2) for d, fp, url, name in found], rank=0)
+        self.store.add([link(url, flags=Flag.SEED) for url in urls], rank=0)
 
     def ask(self) -> None:
         self.exchanges += 1
@@ -249,7 +254,7 @@ def test_a_slow_store_stops_new_visits_before_memory_is_full(tmp_path: Path) -> 
 
 def test_an_empty_batch_says_so() -> None:
     assert Batch().empty()
-    assert not Batch(dropped=[(1, None, "x")]).empty()  # type: ignore[list-item]
+    assert not Batch(dropped=[(1, queued("https://a.test/"), "x")]).empty()
 
 
 def test_visits_wait_for_a_store_that_is_behind(bench: Bench) -> None:
@@ -258,7 +263,7 @@ def test_visits_wait_for_a_store_that_is_behind(bench: Bench) -> None:
     bench.ask()
     core = bench.core
     core.outbox.backlog.settled(100, 40_000, 20.0)
-    core.outbox.batch.links = [(1, n, "http://x.test/", 1, "x.test", 0) for n in range(30_000)]
+    core.outbox.batch.links = [link("http://x.test/", depth=1)] * 30_000
     assert bench.start() == [] and core.waits_for_store(bench.now)
     core.outbox.backlog.away()
     assert len(core.start(bench.now).requests) > 0

@@ -13,7 +13,8 @@ from lycosa.archive.ledger import Ledger, read_visits
 from lycosa.archive.segments import SegmentWriter
 from lycosa.engine.diary import DiaryThread
 from lycosa.errors import DiskFull
-from lycosa.records import Kind, Request
+from lycosa.records import Request
+from support.made import made_request
 
 SECONDS = 10.0  # a test waits no longer for a thread
 
@@ -46,8 +47,7 @@ def ledger(disk: SlowDisk, tmp_path: Path) -> Ledger:
 
 
 def request(number: int) -> Request:
-    host = f"d{number}.test"
-    return Request(f"https://{host}/", host, 443, True, Kind.PAGE, 0.0)
+    return made_request(f"https://d{number}.test/")
 
 
 def until(found: Callable[[], object]) -> None:
@@ -55,6 +55,16 @@ def until(found: Callable[[], object]) -> None:
     while not found():
         assert time.monotonic() < end
         time.sleep(0.001)
+
+
+def hand_back(thread: DiaryThread, sent: list[Request], number: int) -> None:
+    """Wait until so many requests may be sent."""
+
+    def all_there() -> bool:
+        sent.extend(thread.written())
+        return len(sent) == number
+
+    until(all_there)
 
 
 def test_a_request_is_handed_back_only_when_its_start_is_on_file(
@@ -78,7 +88,7 @@ def test_a_request_is_handed_back_only_when_its_start_is_on_file(
     assert list(read_visits(tmp_path)) == []
     disk.works.set()
     sent: list[Request] = []
-    until(lambda: sent.extend(thread.written()) or len(sent) == 2)  # type: ignore[func-returns-value]
+    hand_back(thread, sent, 2)
     assert sent == [first, second] and woken.is_set()
     until(lambda: len(list(read_visits(tmp_path))) == 2 and not ledger._waiting)
     one, two = sorted(read_visits(tmp_path), key=lambda visit: visit.domain)
@@ -133,7 +143,7 @@ def test_lines_keep_their_order_whoever_writes_them(tmp_path: Path, seed: int) -
             thread.write_before([request(number)])
             ledger.ended(f"d{number}.test", number, number + seed, 1, "", "ok")
             sent += thread.written()
-        until(lambda: sent.extend(thread.written()) or len(sent) == 2000)  # type: ignore[func-returns-value]
+        hand_back(thread, sent, 2000)
     finally:
         ended.set()
         store.join()

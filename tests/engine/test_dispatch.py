@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from test_diary import SlowDisk, disk, ledger, request, until
 
-from lycosa.archive.ledger import Ledger, read, tail
+from lycosa.archive.ledger import Ledger, read_visits, tail
 from lycosa.clock import engine_now
 from lycosa.engine.actions import NOTHING, Actions
 from lycosa.engine.diary import Diary, DiaryThread
@@ -19,6 +18,7 @@ from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit_result import Result
 from lycosa.fetch.dns import Answer
 from lycosa.records import Failure, Request, Response
+from support.made import held as made_held
 
 __all__ = ["disk", "ledger"]  # fixtures
 DELAY = 70.0
@@ -34,7 +34,7 @@ class Network:
         self.asked: dict[str, Callable[[Answer], None]] = {}
 
     def start(self, request: Request) -> None:
-        self.sent.append((request, sorted(visit.domain for visit in read(self.root))))
+        self.sent.append((request, sorted(visit.domain for visit in read_visits(self.root))))
 
     def resolve(self, host: str, callback: Callable[[Answer], None]) -> None:
         self.asked[host] = callback
@@ -69,7 +69,7 @@ def started(number: int) -> Actions:
 
 
 def held(number: int, delay: float) -> Held:
-    return Held(number, f"d{number}.test", True, delay, 0, 0, 0, 0.0, deque(), {})
+    return made_held(f"d{number}.test", delay=delay)
 
 
 def test_a_request_is_sent_when_the_start_of_its_visit_is_on_file(
@@ -126,7 +126,12 @@ def test_past_the_lease_nothing_is_sent_and_the_visits_hear_of_it(
     bench.lapsed = True
     disk.works.set()
     assert bench.sends(0) == []
-    until(lambda: bench.dispatch.send_written(engine_now() + 1.0) or bench.network.finished)  # type: ignore[func-returns-value]
+
+    def heard() -> bool:
+        bench.dispatch.send_written(engine_now() + 1.0)
+        return bool(bench.network.finished)
+
+    until(heard)
     assert [each.failure for each in bench.network.finished] == [Failure.STOPPED]
 
 

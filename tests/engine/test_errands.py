@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,28 +17,30 @@ from lycosa.engine.core import Core, CoreRules
 from lycosa.engine.diary import Diary
 from lycosa.engine.exchange import Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
-from lycosa.engine.scheduler import Held, KnownOrigin, Scheduler
+from lycosa.engine.scheduler import Held, Scheduler
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import Visit
 from lycosa.engine.visit_result import Result, VisitRules
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.records import Failure, QueuedUrl, Request, Response
-from lycosa.urls.fingerprint import fingerprint
-from lycosa.urls.links import resolved
+from lycosa.politeness.robots_reply import rules_of
+from lycosa.records import Failure, Flag, Request, Response
 from lycosa.urls.scope import Scope, ScopeRules
+from support.made import DELAY, link, queued
+from support.made import held as made_held
 
 TO_MS = 1_800_000_000_000.0
 NOW = 1000.0
 SHARED = "192.0.2.9"  # an address
-DELAY = 70.0
 HOUR = 3600.0
+
+Answer = tuple[int, str, bytes] | str  # status, headers, body; or a failure
 
 
 class Engine:
     """A core on a real store, with time in the test's hands."""
 
-    def __init__(self, world: World, **rules: object) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
         scope = Scope(ScopeRules(exclude=world.exclude, seeded_only=world.seeded_only))
         harvest = Harvest(HarvestRules(), scope, lambda request: b"", iter(()))
@@ -61,7 +64,7 @@ class World:
     def __init__(
         self,
         path: Path,
-        web: Callable[[str], tuple[int, str, bytes] | str],
+        web: Callable[[str], Answer],
         *,
         engines: int = 1,
         exclude: tuple[str, ...] = (),
@@ -77,20 +80,22 @@ class World:
         self.ip_delay = ip_delay
         self.address = address
         self.asked: list[tuple[float, str]] = []
+        self.pinned: list[tuple[str, str]] = []  # URL, and the address that it had to go to
         self.ledger: list[tuple[str, str, int]] = []  # domain, outcome, requests
         self.store = self.connect(create=True)
         self.engines = [Engine(self) for _ in range(engines)]
 
     def connect(self, create: bool = False) -> SqliteFrontier:
         rules = StoreRules(delay_ms=round(DELAY * 1000), seeded_only=self.seeded_only)
-        clock = lambda: int(self.now * 1000 + TO_MS)  # noqa: E731
-        store = SqliteFrontier(self.path, rules, clock, create=create)
+        store = SqliteFrontier(self.path, rules, self.store_ms, create=create)
         store.db.execute("PRAGMA synchronous = OFF")
         return store
 
+    def store_ms(self) -> int:
+        return int(self.now * 1000 + TO_MS)
+
     def seed(self, *urls: str) -> None:
-        found = [resolved(url) for url in urls]
-        self.store.add([(d, fp, url, 0, name, 2) for d, fp, url, name in found], rank=0)
+        self.store.add([link(url, flags=Flag.SEED) for url in urls], rank=0)
 
     def run(self, seconds: float, step: float = 1.0) -> None:
         """Let time pass."""
@@ -111,6 +116,7 @@ class World:
             todo += [found(SHARED, self.now) for _, found in actions.lookups]
             for request in actions.requests:
                 self.asked.append((self.now, request.url))
+                self.pinned.append((request.url, request.only))
                 todo.append(core.answer(self.reply(request), self.now))
 
     def note(self, actions: Actions) -> None:
@@ -129,7 +135,7 @@ class World:
         return dict(self.store.db.execute("SELECT url, outcome FROM pages").fetchall())
 
 
-def respond(request: Request, found: tuple[int, str, bytes] | str, now: float) -> Response:
+def respond(request: Request, found: Answer, now: float) -> Response:
     if isinstance(found, str):
         return Response(request, failure=found, started=now, ended=now)
     status, headers, body = found
@@ -145,7 +151,7 @@ MISSING = (404, "", b"")
 PAGE = (200, "", b"<p>hello")
 
 
-def web_of(answers: dict[str, tuple[int, str, bytes] | str]) -> Callable[[str], object]:
+def web_of(answers: Mapping[str, Answer]) -> Callable[[str], Answer]:
     return lambda url: answers.get(url, MISSING if url.endswith("robots.txt") else PAGE)
 
 
@@ -153,8 +159,8 @@ def web_of(answers: dict[str, tuple[int, str, bytes] | str]) -> Callable[[str], 
 def make(tmp_path: Path) -> Iterator[Callable[..., World]]:
     made: list[World] = []
 
-    def world(answers: dict[str, tuple[int, str, bytes] | str], **options: object) -> World:
-        made.append(World(tmp_path / "crawl.sqlite", web_of(answers), **options))  # type: ignore[arg-type]
+    def world(answers: Mapping[str, Answer], **options: Any) -> World:
+        made.append(World(tmp_path / "crawl.sqlite", web_of(answers), **options))
         return made[-1]
 
     yield world
@@ -268,12 +274,9 @@ def test_an_errand_goes_to_the_address_it_has_the_slot_of(make: Make) -> None:
         address=lambda url: "192.0.2.9" if "v.test" in url else "",
     )
     world.seed("https://a.test/")
-    pinned = []
-    plain = world.reply
-    world.reply = lambda request: (pinned.append((request.url, request.only)), plain(request))[1]  # type: ignore[method-assign,func-returns-value]
     world.run(HOUR)
-    assert ("https://v.test/r", "192.0.2.9") in pinned
-    assert ("https://a.test/", "") in pinned
+    assert ("https://v.test/r", "192.0.2.9") in world.pinned
+    assert ("https://a.test/", "") in world.pinned
 
 
 # -- excluded, or out of scope --------------------------------------------------------------------
@@ -432,9 +435,7 @@ def test_redirects_without_end_end_after_five(make: Make, aims: list[str]) -> No
 
 
 @pytest.mark.parametrize("bad", [(500, "", b""), (429, "", b""), Failure.CONNECT, Failure.NXDOMAIN])
-def test_an_answer_that_can_not_be_had_counts_like_ones_own(
-    make: Make, bad: tuple[int, str, bytes] | str
-) -> None:
+def test_an_answer_that_can_not_be_had_counts_like_ones_own(make: Make, bad: Answer) -> None:
     world = make({"https://a.test/robots.txt": to("https://b.test/r"), "https://b.test/r": bad})
     world.seed("https://a.test/")
     world.run(24 * HOUR)
@@ -444,7 +445,7 @@ def test_an_answer_that_can_not_be_had_counts_like_ones_own(
 
 
 def test_a_fault_of_ours_costs_nobody_anything(make: Make) -> None:
-    answers: dict[str, tuple[int, str, bytes] | str] = {
+    answers: dict[str, Answer] = {
         "https://a.test/robots.txt": to("https://b.test/r"),
         "https://b.test/r": Failure.LOCAL,
     }
@@ -591,8 +592,7 @@ def test_from_https_to_http_stays_with_the_host(make: Make) -> None:
             "http://a.test/": to(f"{VICTIM}/"),
         }
     )
-    ident, fp, url, name = resolved("https://a.test/")
-    world.store.add([(ident, fp, url, 0, name, 3)], rank=0)
+    world.store.add([link("https://a.test/", flags=Flag.BARE | Flag.SEED)], rank=0)
     world.run(HOUR)
     first = [name for name, _, _ in world.ledger][:1]
     assert first == ["a.test"]
@@ -607,8 +607,7 @@ def test_a_failure_elsewhere_is_no_reason_for_http(make: Make) -> None:
     world = make(
         {"https://a.test/robots.txt": to("https://b.test/r"), "https://b.test/r": Failure.TLS}
     )
-    ident, fp, url, name = resolved("https://a.test/")
-    world.store.add([(ident, fp, url, 0, name, 3)], rank=0)
+    world.store.add([link("https://a.test/", flags=Flag.BARE | Flag.SEED)], rank=0)
     world.run(24 * HOUR)
     assert world.at("http://a.test/") == []
     assert world.outcomes() == {"https://a.test/": "robots-unreachable"}
@@ -663,7 +662,7 @@ def test_a_neighbour_at_the_same_address_is_reached_in_the_same_visit(make: Make
 # -- one visit ------------------------------------------------------------------------------------
 
 
-def visit_of(held: Held, answers: dict[str, tuple[int, str, bytes] | str]) -> Result:
+def visit_of(held: Held, answers: Mapping[str, Answer]) -> Result:
     visit = Visit(held, VisitRules(DELAY), Scope(ScopeRules()), NOW, StoreClock(TO_MS))
     request = visit.begin()
     while request is not None:
@@ -672,9 +671,7 @@ def visit_of(held: Held, answers: dict[str, tuple[int, str, bytes] | str]) -> Re
 
 
 def domain(name: str, *urls: str, flags: int = 0) -> Held:
-    run = deque(QueuedUrl(fingerprint(u), u, 0, n, flags=flags) for n, u in enumerate(urls))
-    origins: dict[str, KnownOrigin] = {}
-    return Held(1, name, True, DELAY, 0, 0, len(urls), 0.0, run, origins)
+    return made_held(name, [queued(u, order=n, flags=flags) for n, u in enumerate(urls)])
 
 
 def test_a_visit_does_not_leave_its_domain() -> None:
@@ -693,8 +690,8 @@ def test_a_visit_does_not_leave_its_domain() -> None:
 
 def test_an_errand_is_the_only_request_of_its_visit() -> None:
     """Though the domain has pages and neighbours' errands to go on with."""
-    held = domain("b.test", "https://b.test/1", "https://b.test/2", flags=8)
-    held.run.append(QueuedUrl(3, "https://b.test/page", 0, 3))
+    held = domain("b.test", "https://b.test/1", "https://b.test/2", flags=Flag.ERRAND)
+    held.run.append(queued("https://b.test/page", order=3))
     result = visit_of(held, {"https://b.test/1": (200, "", b"User-agent: *\nDisallow: /")})
     assert result.requests == 1
     assert [answer.url for answer in result.answers] == ["https://b.test/1"]
@@ -729,12 +726,10 @@ def test_who_waits_for_an_errand_that_is_poison_hears_of_it(make: Make) -> None:
 def test_who_waits_for_an_errand_that_met_a_fault_of_ours_hears_of_it(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = errands.rules_of
-
     def faulty(response: Response) -> object:
         if response.body == b"boom":
             raise ValueError("boom")
-        return plain(response)
+        return rules_of(response)
 
     monkeypatch.setattr(errands, "rules_of", faulty)
     answers = {"https://a.test/robots.txt": to("https://v.test/r")}
@@ -756,11 +751,8 @@ def test_an_errand_behind_one_that_is_dropped_asks_for_its_own_address(make: Mak
     held_up(world)
     world.now += 1000
     world.engines[1].core.scope = Scope(ScopeRules(exclude=("a.v.test",)))
-    pinned = []
-    plain = world.reply
-    world.reply = lambda request: (pinned.append((request.url, request.only)), plain(request))[1]  # type: ignore[method-assign,func-returns-value]
     world.run(HOUR)
-    assert [each for each in pinned if ".v.test" in each[0]] == [
+    assert [each for each in world.pinned if ".v.test" in each[0]] == [
         ("https://b.v.test/r", "192.0.2.2")
     ]
 

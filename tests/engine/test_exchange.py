@@ -13,15 +13,15 @@ import pytest
 from lycosa.archive.audit import audit_visits
 from lycosa.archive.ledger import Ledger, read_visits
 from lycosa.archive.segments import SegmentWriter, segment_name
-from lycosa.archive.text import iter_rows, text_row
+from lycosa.archive.text import iter_rows
 from lycosa.engine.exchange import Exchange, Exchanger, StoreThread
 from lycosa.errors import StoreError
 from lycosa.frontier.protocol import Batch, Committed, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
-from lycosa.records import Lease, PageRow
-from lycosa.urls.links import resolved
+from lycosa.records import Flag, Lease, PageRow
 from lycosa.urls.scope import Scope, ScopeRules
+from support.made import link, made_row, page_of
 
 NOW_MS = 1_800_000_000_000
 
@@ -63,16 +63,17 @@ def exchanger(store: Watched, root: Path, renew_every: float = 0.0) -> Exchanger
 
 
 def leased(store: Watched, work: Exchanger, *urls: str) -> Lease:
-    store.add([(*resolved(url)[:3], 0, resolved(url)[3], 2) for url in urls], rank=0)
+    store.add([link(url, flags=Flag.SEED) for url in urls], rank=0)
     (lease,) = work.perform(Exchange(Batch(stats=Stats().to_dict()), want=5)).leases
     return lease
 
 
 def kept(lease: Lease, place: int, order: int | None = None) -> PageRow:
     url = lease.urls[place]
-    row = text_row(url.url, NOW_MS, 200, "t", "en", "hello")
-    at = url.order if order is None else order
-    return PageRow(lease.domain_id, url.fp, url.url, at, 0, NOW_MS, 200, "ok", text_row=row)
+    page = page_of(url, fetched_ms=NOW_MS)
+    page.order = url.order if order is None else order
+    page.text_row = made_row(url.url, "hello")
+    return page
 
 
 def batch_of(*pages: PageRow) -> Batch:
@@ -280,7 +281,7 @@ def test_what_is_committed_is_freed_and_what_failed_is_kept(store: Watched, tmp_
     work = exchanger(store, tmp_path)
     lease = leased(store, work, "http://a.test/1")
     batch = batch_of(kept(lease, 0))
-    batch.links = [(*resolved(f"http://b.test/{n}")[:3], 1, "b.test", 0) for n in range(2500)]
+    batch.links = [link(f"http://b.test/{n}", depth=1) for n in range(2500)]
     store.fail_before = True
     exchange = Exchange(batch)
     assert work.perform(exchange).error is not None

@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from lycosa.engine.control import Lateness, memory
 from lycosa.engine.gauges import Gauges
-from lycosa.engine.machine import Machine
+from lycosa.engine.machine import Load, Machine
 from lycosa.limits import limiting
 from lycosa.metrics import Stats
 
@@ -25,7 +26,7 @@ def burn(seconds: float) -> None:
 
 
 @pytest.fixture
-def crowded() -> object:
+def crowded() -> Iterator[None]:
     """This process shares one core with three that never stop."""
     before = os.sched_getaffinity(0)
     core = min(before)
@@ -40,7 +41,7 @@ def crowded() -> object:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/thread-self/schedstat"), reason="kernel without it")
-def test_waiting_for_a_core_is_noticed(crowded: object) -> None:
+def test_waiting_for_a_core_is_noticed(crowded: None) -> None:
     machine = Machine()
     machine.load(1.0)
     began = time.monotonic()
@@ -57,11 +58,12 @@ def test_sleeping_is_not_waiting() -> None:
     assert machine.load(0.5).waited < 0.2
 
 
-def test_the_true_limit_is_named_from_what_is_measured() -> None:
+def test_the_true_limit_is_named_from_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """From turns and the kernel's counts to the line: other programs have the cores."""
     stats = Stats(queued=10_000, held=3000, ready=3000, in_flight=100)
     gauges = Gauges(stats, None, engines=1)
-    gauges._machine.load = lambda seconds: gauges_load()  # type: ignore[method-assign,assignment]
+    load = Load(2, busy=1.0, waited=0.6)
+    monkeypatch.setattr(gauges._machine, "load", lambda seconds: load)
     now = 1000.0
     for _ in range(30):
         for _ in range(10):
@@ -74,12 +76,6 @@ def test_the_true_limit_is_named_from_what_is_measured() -> None:
     assert stats.loop_busy > 0.9
     assert stats.rate == pytest.approx(500, rel=0.1)
     assert limiting(stats, 70, 1000).startswith("CPU of others: other programs use")
-
-
-def gauges_load() -> object:
-    from lycosa.engine.machine import Load
-
-    return Load(2, busy=1.0, waited=0.6)
 
 
 def test_time_that_is_spent_waiting_for_the_store_is_told() -> None:

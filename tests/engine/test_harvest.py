@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import gzip
-from collections import deque
 
 import orjson
 import pytest
 
 from lycosa.engine import harvest
-from lycosa.engine.harvest import Harvest, HarvestRules, SentLinks
-from lycosa.engine.scheduler import Held
+from lycosa.engine.harvest import SentLinks
 from lycosa.engine.visit_result import Result
-from lycosa.frontier.protocol import Batch
-from lycosa.metrics import Stats
-from lycosa.records import Flag, Kind, QueuedUrl, Request, Response, Truncated
-from lycosa.urls.domains import domain_id
-from lycosa.urls.fingerprint import fingerprint
-from lycosa.urls.scope import Scope, ScopeRules
+from lycosa.records import Flag, Response, Truncated
+from lycosa.urls.scope import ScopeRules
 from support.cpu import cpu_seconds
-
-HTML = "Content-Type: text/html; charset=utf-8"
+from support.harvest_bench import HTML, Bench
+from support.made import made_request, queued
 
 
 @pytest.fixture(autouse=True, params=["compiled", "python"])
 def way_of_links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "python":
         monkeypatch.setattr(harvest, "join", None)
-
-
-class Bench:
-    def __init__(self, scope: ScopeRules | None = None, **rules: object) -> None:
-        self.batch, self.stats = Batch(), Stats()
-        made = Scope(scope or ScopeRules())
-        self.harvest = Harvest(HarvestRules(**rules), made, lambda r: b"GET", iter("abcdefgh"))  # type: ignore[arg-type]
-        self.held = Held(domain_id("a.test"), "a.test", True, 70.0, 0, 0, 5, 0.0, deque(), {})
-
-    def page(
-        self, body: bytes, headers: str = HTML, status: int = 200, flags: int = 0, url: str = "/p"
-    ) -> None:
-        full = f"https://a.test{url}"
-        queued = QueuedUrl(fingerprint(full), full, 1, 7, flags=flags)
-        request = Request(full, "a.test", 443, True, Kind.PAGE, 9.0)
-        head = f"HTTP/1.1 {status} X\r\n{headers}\r\n\r\n".encode()
-        result = Result(self.held, 1.0, 2.0, requests=1)
-        result.page = (queued, Response(request, status, head, body))
-        self.harvest.take(result, self.batch, self.stats)
-
-    @property
-    def urls(self) -> list[str]:
-        return [link[2] for link in self.batch.links]
 
 
 def test_a_page_becomes_a_row_a_text_and_links() -> None:
@@ -150,11 +121,10 @@ def test_a_long_x_robots_tag_costs_little(piece: str) -> None:
 
 def test_what_is_not_text_is_recorded_as_such() -> None:
     bench = Bench()
-    full = QueuedUrl(1, "https://a.test/i", 0, 0)
-    request = Request(full.url, "a.test", 443, True, Kind.PAGE, 9.0)
+    image = queued("https://a.test/i")
     head = b"HTTP/1.1 200 X\r\nContent-Type: image/png\r\n\r\n"
     result = Result(bench.held, 1.0, 2.0, requests=1)
-    result.page = (full, Response(request, 200, head, truncated=Truncated.TYPE))
+    result.page = (image, Response(made_request(image.url), 200, head, truncated=Truncated.TYPE))
     bench.harvest.take(result, bench.batch, bench.stats)
     assert bench.batch.pages[0].outcome == "not-text"
 
@@ -189,7 +159,7 @@ def test_a_full_domain_takes_no_more_of_its_own_links() -> None:
 
 def test_the_page_cap_empties_the_domain() -> None:
     bench = Bench(max_pages_per_domain=1)
-    bench.held.run.append(QueuedUrl(5, "https://a.test/5", 0, 5))
+    bench.held.run.append(queued("https://a.test/5", order=5))
     bench.page(b"<a href=/x>x</a>")
     (purge,) = bench.batch.purges
     assert (purge.outcome, purge.forget) == ("page-cap", True)

@@ -16,10 +16,10 @@ from lycosa.fetch.addresses import Allowed, SharedAddresses, public
 from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.poller import Poller
 from lycosa.metrics import Rates, Stats
-from lycosa.records import Lease, QueuedUrl
 from lycosa.urls import domains
 from lycosa.urls.links import LinkResolver
 from lycosa.urls.scope import Scope, ScopeRules
+from support.made import lease, queued
 
 MANY = 300_000
 
@@ -74,8 +74,7 @@ def sent_links() -> tuple[int, int]:
 
 def done_urls() -> tuple[int, int]:
     scheduler = Scheduler(70.0, 10)
-    found = [QueuedUrl(1, "http://a.test/", 0, 0)]
-    scheduler.add([Lease(1, "a.test", 0, 0, 0, 0, 1, True, found)], 1, 0.0, 0)
+    scheduler.add([lease("a.test", [queued("http://a.test/")], ident=1)], 1, 0.0, 0)
     held = scheduler.held[1]
     for number in range(MANY):
         held.remember(number)

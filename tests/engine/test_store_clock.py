@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lycosa.archive.ledger import Ledger, read
+from lycosa.archive.ledger import Ledger, read_visits
 from lycosa.engine.diary import Diary
 from lycosa.engine.store_clock import StoreClock
 
@@ -34,6 +34,6 @@ def test_the_ledger_hears_of_a_new_difference_once(tmp_path: Path) -> None:
     assert len(ledger._waiting) == 3
     ledger.ended("a.test", clock.ms(1.0), clock.ms(2.0), 1, "", "fetched")
     ledger.close()
-    (visit,) = read(tmp_path)
+    (visit,) = read_visits(tmp_path)
     assert (visit.start_clock.to_ms, visit.start_clock.doubt_ms) == (5000, 1000)
     assert (visit.end_clock.to_ms, visit.end_clock.doubt_ms) == (9000, 20)

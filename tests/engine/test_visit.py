@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections import deque
+from collections.abc import Mapping
 
 import pytest
 
@@ -16,13 +16,14 @@ from lycosa.records import (
     Failure,
     Flag,
     Origin,
-    QueuedUrl,
     Request,
     Response,
     Truncated,
 )
 from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import Scope, ScopeRules
+from support.made import held as made_held
+from support.made import queued
 
 TO_MS = 1_800_000_000_000.0
 NOW = 1000.0
@@ -32,9 +33,8 @@ NOW_MS = CLOCK.ms(NOW)
 Answer = tuple[int, str, bytes] | str  # status, headers, body; or a failure
 
 
-def held(*urls: str, name: str = "a.test", flags: int = 0, **origins: bytes) -> Held:
-    run = deque(QueuedUrl(fingerprint(u), u, 0, n, flags=flags) for n, u in enumerate(urls))
-    return Held(1, name, True, 70.0, 0, 0, len(urls), 0.0, run, {})
+def held(*urls: str, flags: int = 0) -> Held:
+    return made_held("a.test", [queued(u, order=n, flags=flags) for n, u in enumerate(urls)])
 
 
 def know(domain: Held, origin: str, text: bytes = b"", **fields: int | str) -> None:
@@ -46,7 +46,7 @@ def know(domain: Held, origin: str, text: bytes = b"", **fields: int | str) -> N
 
 
 def run(
-    domain: Held, web: dict[str, Answer], exclude: tuple[str, ...] = (), max_hosts: int = 100
+    domain: Held, web: Mapping[str, Answer], exclude: tuple[str, ...] = (), max_hosts: int = 100
 ) -> tuple[list[str], Result]:
     """All requests of a visit to a domain on this web, and what came of it."""
     scope = Scope(ScopeRules(exclude=exclude))

@@ -22,8 +22,6 @@ from support.http_server import HttpServer, say, self_signed
 from support.loop import Loop
 from support.malformed import OK
 
-pytest_plugins = ["support.fixtures"]
-
 PEM = serialization.Encoding.PEM
 
 
@@ -82,7 +80,7 @@ def renewed(folder: Path, name: str) -> tuple[ssl.SSLContext, str, str]:
     pairs = [authority(), authority()]
     (old, _), (new, key) = pairs
     own = ec.generate_private_key(ec.SECP256R1())
-    known_as = x509.AuthorityKeyIdentifier.from_issuer_public_key(new.public_key())
+    known_as = x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
     leaf = (
         built(name, "Authority", own.public_key())
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -21,44 +21,12 @@ from lycosa.fetch import dns
 from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.poller import Poller
 from lycosa.records import Failure
-from support.dns_server import AAAA, REFUSED, SERVFAIL, A, DnsServer
+from support.dns_server import AAAA, REFUSED, SERVFAIL, A
+from support.loop import Lookups
 
 
-class Clock:
-    """The engine's clock, and a hand to push it on with."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return engine_now() + self.ahead
-
-
-class Bench:
-    """A poller, a DNS server and a resolver, turned until a condition holds."""
-
-    def __init__(self) -> None:
-        self.clock = Clock()
-        self.poller = Poller()
-        self.server = DnsServer()
-        self.resolvers: list[Resolver] = []
-
-    def resolver(self, **settings: object) -> Resolver:
-        made = Resolver(self.poller, [self.server.address], self.clock, **settings)  # type: ignore[arg-type]
-        self.resolvers.append(made)
-        return made
-
-    def until(self, done: Callable[[], object], seconds: float = 10.0) -> None:
-        end = time.monotonic() + seconds
-        while not done():
-            assert time.monotonic() < end, "took too long"
-            self.turn()
-
-    def turn(self) -> None:
-        waits = [w for r in self.resolvers if (w := r.timeout()) is not None]
-        self.poller.serve(self.poller.poll(min([0.05, *waits])))
-        for resolver in self.resolvers:
-            resolver.turn()
+class Bench(Lookups):
+    """Asks for one name after the other."""
 
     def ask(self, resolver: Resolver, host: str) -> Answer:
         got: list[Answer] = []
@@ -66,12 +34,6 @@ class Bench:
         self.until(lambda: got)
         assert len(got) == 1
         return got[0]
-
-    def close(self) -> None:
-        for resolver in self.resolvers:
-            resolver.close()
-        self.server.close()
-        self.poller.close()
 
 
 @pytest.fixture

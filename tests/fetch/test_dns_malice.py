@@ -6,14 +6,14 @@ import random
 import struct
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
-from lycosa.clock import engine_now
-from lycosa.fetch.dns import Answer, Resolver
-from lycosa.fetch.poller import Poller
+from lycosa.fetch.dns import Answer
 from lycosa.records import Failure
-from support.dns_server import SERVFAIL, DnsServer
+from support.dns_server import SERVFAIL
+from support.loop import Lookups
 
 Packets = list[bytes]
 
@@ -53,20 +53,19 @@ MALICE: dict[str, Callable[[random.Random, bytes], Packets]] = {
 # The same over TCP, where a connection is shared.
 STREAMS: dict[str, Callable[[random.Random, bytes], Packets]] = {
     "closed": lambda _, framed: [],
-    "half a length": lambda _, framed: framed[:1] and [framed[:1]],
+    "half a length": lambda _, framed: [framed[:1]],
     "half a reply": lambda _, framed: [framed[: len(framed) // 2]],
     "noise": lambda dice, framed: [b"\0\x20" + dice.randbytes(32)],
     "no reply in it": lambda _, framed: [b"\0\0"],
 }
 
 
-class Bench:
-    """A resolver, a name server, and the loop around them."""
+class Bench(Lookups):
+    """Asks one resolver for many names at once."""
 
-    def __init__(self, **settings: object) -> None:
-        self.poller = Poller()
-        self.server = DnsServer()
-        self.resolver = Resolver(self.poller, [self.server.address], engine_now, **settings)  # type: ignore[arg-type]
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = self.resolver(timeout=3.0)
         self.got: dict[str, Answer] = {}
 
     def ask(self, host: str) -> None:
@@ -74,33 +73,31 @@ class Bench:
             assert host not in self.got, "answered twice"
             self.got[host] = answer
 
-        self.resolver.resolve(host, note)
+        self.asked.resolve(host, note)
 
-    def until(self, done: Callable[[], object], seconds: float = 40.0) -> None:
+    def until_all(self, count: int) -> None:
+        self.until(lambda: len(self.got) == count, seconds=40.0)
+
+    def for_a_while(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not done():
-            assert time.monotonic() < end, "took too long"
-            wait = self.resolver.timeout()
-            self.poller.serve(self.poller.poll(min(0.05, 0.05 if wait is None else wait)))
-            self.resolver.turn()
-
-    def close(self) -> None:
-        self.resolver.close()
-        self.server.close()
-        self.poller.close()
+        self.until(lambda: time.monotonic() > end)
 
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench(timeout=3.0)
+    made = Bench()
     yield made
     made.close()
 
 
-def innocents(bench: Bench, dice: random.Random, count: int = 50, **more: object) -> list[str]:
+def innocents(
+    bench: Bench, dice: random.Random, count: int = 50, truncate: bool = False
+) -> list[str]:
     names = [f"good{n}.test" for n in range(count)]
     for n, name in enumerate(names):
-        bench.server.add(name, f"192.0.2.{n}", delay=dice.choice((0.0, 0.01, 0.1, 0.2)), **more)
+        bench.server.add(
+            name, f"192.0.2.{n}", delay=dice.choice((0.0, 0.01, 0.1, 0.2)), truncate=truncate
+        )
     return names
 
 
@@ -110,10 +107,10 @@ def check(bench: Bench, dice: random.Random, good: list[str], bad: list[str]) ->
     dice.shuffle(everyone)
     for name in everyone:
         bench.ask(name)
-    bench.until(lambda: len(bench.got) == len(everyone))
+    bench.until_all(len(everyone))
     failed = {name: bench.got[name].failure for name in good if bench.got[name].failure}
     assert failed == {}
-    assert bench.resolver.pending == 0
+    assert bench.asked.pending == 0
 
 
 SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
@@ -127,7 +124,7 @@ def test_bad_replies_for_some_names_cost_nobody_else(bench: Bench, kind: str, se
     bad = [f"bad{n}.test" for n in range(dice.choice((1, 3, 8)))]
     make = MALICE[kind]
     for name in bad:
-        bench.server.add(name, "192.0.2.200", mangle=lambda reply: make(dice, reply))
+        bench.server.add(name, "192.0.2.200", mangle=partial(make, dice))
     check(bench, dice, good, bad)
 
 
@@ -139,8 +136,8 @@ def test_bad_streams_cost_nobody_else(bench: Bench, kind: str, seed: int) -> Non
     bad = [f"bad{n}.test" for n in range(dice.choice((1, 3)))]
     make = STREAMS[kind]
     for name in bad:
-        cut = {"truncate": True, "stream": lambda framed: make(dice, framed)}
-        bench.server.add(name, "192.0.2.200", **cut)
+        stream = partial(make, dice)
+        bench.server.add(name, "192.0.2.200", truncate=True, stream=stream)
     check(bench, dice, good, bad)
     assert {bench.got[name].failure for name in bad} == {Failure.DNS}, "their own, for good"
 
@@ -157,9 +154,8 @@ def test_a_stream_of_bad_names_does_not_starve_the_good_ones(bench: Bench) -> No
         for name in waiting[:10]:
             bench.ask(name)
         del waiting[:10]
-        now = time.monotonic()
-        bench.until(lambda since=now: time.monotonic() > since + 0.02)  # type: ignore[misc]
-    bench.until(lambda: len(bench.got) == 240)
+        bench.for_a_while(0.02)
+    bench.until_all(240)
     assert {name for name in good if bench.got[name].failure} == set()
     assert {bench.got[f"bad{n}.test"].failure for n in range(40)} == {Failure.DNS}
 
@@ -177,7 +173,7 @@ def test_a_server_that_is_gone_costs_no_name(bench: Bench) -> None:
     bench.server.close()
     for n in range(60):
         bench.ask(f"n{n}.test")
-    bench.until(lambda: len(bench.got) == 60)
+    bench.until_all(60)
     assert {answer.failure for answer in bench.got.values()} == {Failure.NAMESERVER}
 
 
@@ -188,7 +184,7 @@ def test_a_bad_name_that_recovers_is_found(bench: Bench) -> None:
     assert bench.got.pop("bad.test").failure == Failure.DNS
     bench.server.add("bad.test", "192.0.2.7")
     again: list[Answer] = []
-    bench.resolver.look_up("bad.test", again.append)
+    bench.asked.look_up("bad.test", again.append)
     bench.until(lambda: again)
     assert again == [Answer(("192.0.2.7",))]
 
@@ -201,4 +197,4 @@ def test_half_a_reply_at_the_end_of_a_stream_does_not_keep_the_loop_busy(bench: 
         bench.until(lambda: bench.got)
         assert time.process_time() - before < 0.5
         assert bench.got.pop("half.test").failure == Failure.DNS
-        bench.resolver.remember("half.test", Answer(()), -1.0)
+        bench.asked.remember("half.test", Answer(()), -1.0)

@@ -26,8 +26,6 @@ from support.http_server import (
 from support.loop import AGENT, Loop, verdict
 from support.malformed import HEAD, MALFORMED, OK, PAGE
 
-pytest_plugins = ["support.fixtures"]
-
 
 def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
@@ -42,7 +40,8 @@ def test_a_page(loop: Loop, server: HttpServer) -> None:
     assert response.header(b"content-type") == "text/html"
     assert (response.address, response.connects) == ("127.0.0.1", 1)
     assert response.started <= response.ended <= loop.clock()
-    assert fetcher.timeout() is None or fetcher.timeout() >= 0
+    wait = fetcher.timeout()
+    assert wait is None or wait >= 0
 
 
 ODD_TARGETS = [

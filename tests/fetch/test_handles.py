@@ -10,8 +10,6 @@ from support.http_server import HttpServer, say, say_and_wait
 from support.loop import Loop, verdict
 from support.malformed import OK
 
-pytest_plugins = ["support.fixtures"]
-
 PARTS = 4
 CAPACITY = PARTS * SHARE
 

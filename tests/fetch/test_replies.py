@@ -14,8 +14,6 @@ from support.http_server import HttpServer, reply, say, say_and_reset, say_for_e
 from support.loop import Loop, verdict
 from support.malformed import HEAD, MALFORMED
 
-pytest_plugins = ["support.fixtures"]
-
 
 @pytest.fixture(autouse=True, params=["compiled", "plain"])
 def kind_of_inbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

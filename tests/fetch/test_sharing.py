@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 
 from lycosa.engine.open_files import Files
-from lycosa.fetch.fetcher import FetchLimits
+from lycosa.fetch.fetcher import Fetcher, FetchLimits
 from lycosa.fetch.sharing import FULL, SHORT, STALLED, Sharing
-from lycosa.records import Failure, Truncated
+from lycosa.records import Failure, Request, Truncated
 from support.http_server import HttpServer, reply, say, say_and_wait
 from support.loop import Loop
 
-pytest_plugins = ["support.fixtures"]
-
 MB = 1 << 20
+
+
+def has_ended(fetcher: Fetcher, request: Request) -> bool:
+    return any(response.request is request for response in fetcher.finished)
 
 
 def sharing(limit: int = 100 * MB) -> Sharing:
@@ -93,7 +96,7 @@ def test_hosts_that_send_much_and_hold_do_not_stop_the_others(
             fetcher.start(loop.request(server.port, "/hold"))
         request = loop.request(server.port, "/good")
         fetcher.start(request)
-        loop.until(lambda r=request: any(f.request is r for f in fetcher.finished))  # type: ignore[misc]
+        loop.until(partial(has_ended, fetcher, request))
         for response in fetcher.take(100):
             if response.request is request:
                 good += response.failure == Failure.NONE and response.truncated == Truncated.NO

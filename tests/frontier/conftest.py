@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,6 @@ from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import StoreRules, open_reader
 from lycosa.frontier.reader import Reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from support.postgres import postgres_server, postgres_url  # noqa: F401
 
 Store = SqliteFrontier | PostgresFrontier
 
@@ -40,8 +40,8 @@ class Bench:
     connect: Callable[[StoreRules], Store]
     frontier: Store
 
-    def another(self, **changes: object) -> Store:
-        return self.connect(replace(self.rules, **changes))  # type: ignore[arg-type]
+    def another(self, **changes: Any) -> Store:
+        return self.connect(replace(self.rules, **changes))
 
     def watch_for(self, seconds: float) -> int:
         """Let time pass as a supervisor does, in touch with the store; returns domains rescued."""

@@ -19,29 +19,14 @@ from pathlib import Path
 from lycosa.clock import engine_now
 from lycosa.errors import Fenced, StoreGone
 from lycosa.frontier.postgres.frontier import PostgresFrontier
-from lycosa.frontier.protocol import Batch, Link, Release, StoreRules
+from lycosa.frontier.protocol import Batch, Release, StoreRules
 from lycosa.records import Lease, PageRow
-from lycosa.urls.domains import domain_id
-from lycosa.urls.fingerprint import fingerprint
 
 DELAY_MS = 20
 LEASE_MS = 4000
 IDLE_MS = 1000  # that a process may have nothing in hand while a domain is ready
 MARGIN = 0.5  # seconds before the end of a lease at which a worker stops
 RULES = StoreRules(delay_ms=DELAY_MS, lease_ms=LEASE_MS, max_queued_per_domain=1_000_000)
-
-
-def links(urls: int, domains: int, seed: int) -> list[Link]:
-    """80 % of the URLs in 1 % of the domains."""
-    rng = random.Random(seed)
-    few = max(1, domains // 100)
-    made = []
-    for number in range(urls):
-        index = rng.randrange(few) if rng.random() < 0.8 else rng.randrange(domains)
-        name = f"d{index}.test"
-        url = f"https://{name}/{number}"
-        made.append((domain_id(name), fingerprint(url), url, 0, name, 0))
-    return made
 
 
 class Worker:
@@ -167,8 +152,8 @@ def judge(logs: Iterable[Path], killed: bool) -> list[str]:
                 done[words[0]] += 1
             elif kind == "given":
                 given[words[0]].add(words[1])
-        for ident, now in began.items():  # killed in the middle
-            visits[ident].append((now, now, "killed"))
+        for ident, begin in began.items():  # killed in the middle
+            visits[ident].append((begin, begin, "killed"))
     wrong += [f"{fp} done {count} times" for fp, count in done.items() if count > 1]
     if not killed:
         wrong += [f"{fp} given to {who}" for fp, who in given.items() if len(who) > 1]

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from lycosa.frontier.protocol import Batch, Link, Release
-from lycosa.records import Lease, PageRow, QueuedUrl
-from lycosa.urls.canonical import split
-from lycosa.urls.domains import domain_id, domain_of
-from lycosa.urls.fingerprint import fingerprint
+from lycosa.frontier.protocol import Batch, Release
+from lycosa.records import Lease
 
 
-def link(url: str, depth: int = 0, flags: int = 0) -> Link:
-    domain = domain_of(split(url).host)
-    return (domain_id(domain), fingerprint(url), url, depth, domain, flags)
-
-
-def page(domain: int, url: QueuedUrl, outcome: str = "ok", status: int = 200) -> PageRow:
-    return PageRow(domain, url.fp, url.url, url.order, url.depth, 1, status, outcome)
-
-
-def batch(number: int, **parts: object) -> Batch:
-    return Batch(number=number, **parts)  # type: ignore[arg-type]
+def batch(number: int, **parts: Any) -> Batch:
+    return Batch(number=number, **parts)
 
 
 def release(lease: Lease, polite_ms: int) -> Release:
@@ -33,6 +20,6 @@ def names(leases: list[Lease]) -> list[str]:
     return [lease.name for lease in leases]
 
 
-def part_of(verb: Callable[..., Any]) -> Any:
+def part_of(verb: Any) -> Any:
     """The part of a frontier that has this verb."""
-    return verb.__self__  # type: ignore[attr-defined]
+    return verb.__self__

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Bench
-from helpers import batch, link, page, release
+from helpers import batch, release
 
 from lycosa.frontier.protocol import Purge, open_reader
 from lycosa.frontier.reader import Reader
@@ -18,6 +18,7 @@ from lycosa.metrics import Stats
 from lycosa.records import Flag, Lease, Origin, PageRow, QueuedUrl
 from lycosa.urls.domains import domain_id
 from lycosa.urls.fingerprint import fingerprint
+from support.made import link, page_of
 
 Key = tuple[int, int]
 
@@ -35,7 +36,7 @@ def crawled(bench: Bench, *urls: str, outcome: str = "connect", status: int = 0)
     seed(bench, *urls)
     owner = bench.frontier.register("host", 1)
     (lease,) = bench.frontier.lease(owner, 1)
-    done = [page(lease.domain_id, url, outcome, status) for url in lease.urls]
+    done = [page_of(url, outcome, status=status) for url in lease.urls]
     back = release(lease, bench.clock.ms + 70_000)
     bench.frontier.commit(owner, batch(1, pages=done, released=[back]))
     assert bench.frontier.finished()
@@ -85,7 +86,7 @@ def test_a_page_is_queued_again_and_fetched_once(bench: Bench) -> None:
     (lease,) = lease_after(bench, owner, 1)
     assert [url.url for url in lease.urls] == ["https://a.test/1"]
     assert lease.urls[0].attempts == 0
-    done = page(lease.domain_id, lease.urls[0], "ok", 200)
+    done = page_of(lease.urls[0])
     bench.frontier.commit(owner, batch(2, pages=[done], released=[release(lease, 0)]))
     bench.frontier.commit(owner, batch(3, links=[link("https://a.test/1", 1)]))
     assert bench.frontier.finished()
@@ -113,7 +114,7 @@ def test_a_page_whose_text_is_kept_stays(bench: Bench) -> None:
     seed(bench, "https://a.test/")
     owner = bench.frontier.register("host", 1)
     (lease,) = bench.frontier.lease(owner, 1)
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     done.text_segment = 100_001
     bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, 0)]))
     assert bench.frontier.requeue([key("https://a.test/")]) == {}
@@ -126,9 +127,9 @@ def test_a_domain_that_is_held_gets_it_when_it_comes_back(bench: Bench) -> None:
     owner = bench.frontier.register("host", 1)
     (lease,) = bench.frontier.lease(owner, 1)
     first, second = lease.urls
-    bench.frontier.commit(owner, batch(1, pages=[page(lease.domain_id, first, "reset", 0)]))
+    bench.frontier.commit(owner, batch(1, pages=[page_of(first, "reset", status=0)]))
     assert bench.another().requeue([(lease.domain_id, first.fp)]) == {"reset": 1}
-    done = page(lease.domain_id, second)
+    done = page_of(second)
     bench.frontier.commit(owner, batch(2, pages=[done], released=[release(lease, 0)]))
     (again,) = bench.frontier.lease(owner, 1)
     assert [url.fp for url in again.urls] == [first.fp]
@@ -140,7 +141,7 @@ def test_an_origin_that_failed_for_good_is_asked_again(bench: Bench) -> None:
     (lease,) = bench.frontier.lease(owner, 1)
     bad = Origin("https://a.test", 5, 200, b"rules", 4, bench.clock.ms + 86_400_000, "dns")
     other = Origin("https://www.a.test", 5, 200, b"", 4, bench.clock.ms + 86_400_000, "dns")
-    done = page(lease.domain_id, lease.urls[0], "dns", 0)
+    done = page_of(lease.urls[0], "dns", status=0)
     ident = lease.domain_id
     parts = {"pages": [done], "origins": [(ident, bad), (ident, other)]}
     bench.frontier.commit(owner, batch(1, **parts, released=[release(lease, 0)]))
@@ -156,7 +157,7 @@ def test_the_cap_on_pages_counts_them_no_more(bench: Bench) -> None:
     seed(bench, "https://a.test/1", "https://a.test/2")
     owner = bench.frontier.register("host", 1)
     (lease,) = bench.frontier.lease(owner, 1)
-    done = [page(lease.domain_id, url, "http-500", 500) for url in lease.urls]
+    done = [page_of(url, "http-500", status=500) for url in lease.urls]
     back = release(lease, 0)
     back.pages = 2
     bench.frontier.commit(owner, batch(1, pages=done, released=[back]))
@@ -179,7 +180,7 @@ def test_lost_text_changes_the_outcome_and_the_counts(bench: Bench) -> None:
     seed(bench, "https://a.test/1", "https://a.test/2", "https://a.test/3")
     owner = bench.frontier.register("host", 1)
     (lease,) = bench.frontier.lease(owner, 1)
-    done = [page(lease.domain_id, url) for url in lease.urls]
+    done = [page_of(url) for url in lease.urls]
     for row in done:
         row.text_segment = row.warc_segment = 100_001
     bench.frontier.commit(owner, batch(1, pages=done, released=[release(lease, 0)]))
@@ -235,7 +236,7 @@ def test_counts_follow_pages_that_are_queued_again(bench: Bench) -> None:
 def _work(bench: Bench, chance: random.Random, owner: int, number: int, stats: Stats) -> list[Key]:
     """One commit of an engine: pages, some told twice, and an origin that fails with all it has."""
     leases = bench.frontier.lease(owner, 3)
-    rows = [_random_page(chance, lease, url) for lease in leases[1:] for url in lease.urls[:3]]
+    rows = [_random_page(chance, url) for lease in leases[1:] for url in lease.urls[:3]]
     for row in rows:
         stats.outcomes[row.outcome] = stats.outcomes.get(row.outcome, 0) + 1
         stats.ok += row.outcome == "ok"
@@ -251,6 +252,6 @@ def _work(bench: Bench, chance: random.Random, owner: int, number: int, stats: S
     return [(row.domain_id, row.fp) for row in rows]
 
 
-def _random_page(chance: random.Random, lease: Lease, url: QueuedUrl) -> PageRow:
+def _random_page(chance: random.Random, url: QueuedUrl) -> PageRow:
     outcome, status = chance.choice([("ok", 200), ("http-404", 404), ("timeout", 0)])
-    return page(lease.domain_id, url, outcome, status)
+    return page_of(url, outcome, status=status)

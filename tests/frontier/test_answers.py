@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from conftest import Bench
-from helpers import batch, link, names, release
+from helpers import batch, names, release
 
 from lycosa.engine import errands
 from lycosa.errors import Fenced
-from lycosa.frontier.protocol import Purge
+from lycosa.frontier.answers import key
+from lycosa.frontier.protocol import Link, Purge
 from lycosa.frontier.reader import Reader
-from lycosa.records import Lease, Origin, SharedRobots
+from lycosa.records import NO_URL, Lease, Origin, SharedRobots, Url
+from support.made import link
 
 VICTIM = "https://victim.test/r/1"
 HOUR = 3600
 
 
 def answer(url: str, at_ms: int, status: int = 200, rules: bytes = b"x") -> SharedRobots:
-    return SharedRobots(*errands.key(url), url, at_ms, status, "", rules)
+    return SharedRobots(*key(url), Url(url), at_ms, status, NO_URL, rules)
+
+
+def errand(url: str, depth: int = 0) -> Link:
+    return errands.link(Url(url), depth)
 
 
 def waiting(origin: str, aim: str, at_ms: int) -> Origin:
-    return Origin(origin, aim=aim, hops=1, asked_ms=at_ms, retry_ms=at_ms)
+    return Origin(origin, aim=Url(aim), hops=1, asked_ms=at_ms, retry_ms=at_ms)
 
 
 def asking(bench: Bench, aim: str = VICTIM, name: str = "a.test") -> tuple[int, Lease]:
@@ -34,7 +41,7 @@ def asking(bench: Bench, aim: str = VICTIM, name: str = "a.test") -> tuple[int, 
     record = waiting(f"https://{name}", aim, bench.clock.ms)
     bench.frontier.commit(
         owner,
-        batch(1, origins=[(lease.domain_id, record)], errands=[errands.link(aim, 0)]),
+        batch(1, origins=[(lease.domain_id, record)], errands=[errand(aim)]),
     )
     return owner, lease
 
@@ -122,7 +129,7 @@ def test_an_errand_that_was_made_is_forgotten_and_not_counted(bench: Bench) -> N
     assert bench.frontier.backlog() == (2, 2)
     made(bench, answer(VICTIM, bench.clock.ms, status=0))
     assert bench.frontier.backlog() == (1, 2)
-    committed = bench.frontier.commit(owner, batch(2, errands=[errands.link(VICTIM, 0)]))
+    committed = bench.frontier.commit(owner, batch(2, errands=[errand(VICTIM)]))
     assert committed.drops == {}
     assert bench.frontier.backlog() == (2, 2)
 
@@ -130,17 +137,17 @@ def test_an_errand_that_was_made_is_forgotten_and_not_counted(bench: Bench) -> N
 def test_a_good_answer_saves_the_errand_for_an_hour(bench: Bench) -> None:
     owner, _ = asking(bench)
     made(bench, answer(VICTIM, bench.clock.ms))
-    bench.frontier.commit(owner, batch(2, errands=[errands.link(VICTIM, 0)]))
+    bench.frontier.commit(owner, batch(2, errands=[errand(VICTIM)]))
     assert bench.frontier.backlog() == (1, 2)
     bench.clock.pass_seconds(HOUR + 1)
-    bench.frontier.commit(owner, batch(3, errands=[errands.link(VICTIM, 0)]))
+    bench.frontier.commit(owner, batch(3, errands=[errand(VICTIM)]))
     assert bench.frontier.backlog() == (2, 2)
 
 
 def test_the_same_errand_of_many_is_queued_once(bench: Bench) -> None:
     owner, _ = asking(bench)
     for number in (2, 3):
-        twice = [errands.link(VICTIM, 0), errands.link(VICTIM, 1)]
+        twice = [errand(VICTIM), errand(VICTIM, 1)]
         bench.frontier.commit(owner, batch(number, errands=twice))
     assert bench.frontier.backlog() == (2, 2)
 
@@ -194,7 +201,7 @@ def test_an_unseeded_target_is_refused_and_the_asker_hears_of_it(bench: Bench) -
         batch(
             1,
             origins=[(lease.domain_id, record)],
-            errands=[errands.link(VICTIM, 0)],
+            errands=[errand(VICTIM)],
             released=[release(lease, bench.clock.ms)],
         ),
     )
@@ -212,7 +219,7 @@ def test_caps_are_for_pages(bench: Bench) -> None:
     lease.pages = 1
     capped.commit(owner, batch(1, released=[release(lease, bench.clock.ms)]))
     more = [link("https://victim.test/2")]
-    committed = capped.commit(owner, batch(2, links=more, errands=[errands.link(VICTIM, 0)]))
+    committed = capped.commit(owner, batch(2, links=more, errands=[errand(VICTIM)]))
     assert sum(committed.drops.values()) == 1
     (again,) = capped.lease(owner, 1)
     assert VICTIM in [url.url for url in again.urls]
@@ -221,7 +228,7 @@ def test_caps_are_for_pages(bench: Bench) -> None:
 @pytest.mark.parametrize("origin", ["", "https://victim.test"])
 @pytest.mark.parametrize("forget", [True, False])
 def test_a_purge_leaves_errands(bench: Bench, origin: str, forget: bool) -> None:
-    bench.frontier.add([link("https://victim.test/page"), errands.link(VICTIM, 0)])
+    bench.frontier.add([link("https://victim.test/page"), errand(VICTIM)])
     owner = bench.frontier.register("h", 1)
     (lease,) = bench.frontier.lease(owner, 1)
     purge = Purge(lease.domain_id, origin, "gone", forget=forget)
@@ -232,7 +239,7 @@ def test_a_purge_leaves_errands(bench: Bench, origin: str, forget: bool) -> None
 
 
 def test_a_purge_of_an_excluded_domain_takes_errands_too(bench: Bench) -> None:
-    bench.frontier.add([link("https://victim.test/page"), errands.link(VICTIM, 0)])
+    bench.frontier.add([link("https://victim.test/page"), errand(VICTIM)])
     owner = bench.frontier.register("h", 1)
     (lease,) = bench.frontier.lease(owner, 1)
     purge = Purge(lease.domain_id, "", "excluded", forget=True, errands=True)
@@ -245,7 +252,7 @@ def test_errands_come_before_pages_but_every_second_turn_only(bench: Bench) -> N
     owner, _ = asking(bench)
     bench.frontier.add([link(f"https://victim.test/page/{n}") for n in range(20)])
     others = [f"https://victim.test/r/{n}" for n in range(2, 5)]
-    bench.frontier.commit(owner, batch(2, errands=[errands.link(url, 3) for url in others]))
+    bench.frontier.commit(owner, batch(2, errands=[errand(url, 3) for url in others]))
     waits = []
     for _ in range(8):
         maker = bench.frontier.register("h", 9)
@@ -310,7 +317,7 @@ def test_free_addresses_are_forgotten(bench: Bench) -> None:
         bench.frontier.claim(one, [f"192.0.2.{n}"], 1000)
         bench.clock.pass_seconds(1)
     query = "SELECT count(*) FROM slots"
-    assert bench.frontier.db.execute(query).fetchall()[0][0] == 1  # type: ignore[union-attr]
+    assert bench.frontier.db.execute(query).fetchall()[0][0] == 1
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -323,6 +330,7 @@ def test_an_errand_that_is_excluded_is_not_kept_for_later(
     maker = bench.frontier.register("h", 2)
     (lease,) = bench.frontier.lease(maker, 1)
     assert len(lease.urls) == 2
+    excluded: dict[str, Any]
     if whole:
         excluded = {"purges": [Purge(lease.domain_id, "", "excluded", forget=True, errands=True)]}
     else:

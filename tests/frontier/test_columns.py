@@ -17,6 +17,7 @@ from lycosa.frontier.columns import PAGES, page_row, page_values
 from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import PagePlace
 from lycosa.records import PageRow
+from support.made import made_page
 
 ROOM = Path(frontier.__file__).parent
 NOT_STORED = {"order", "text_row", "warc"}
@@ -58,7 +59,8 @@ def test_what_is_read_in_part_are_columns(made_by: Callable[[str], dict[str, str
 
 
 def test_a_page_comes_back_as_it_was() -> None:
-    page = PageRow(1, 2, "https://a.test/", -1, 3, 4, 200, "ok", title="A", warc_offset=5)  # type: ignore[arg-type]
+    page = made_page("https://a.test/", depth=3, fetched_ms=4)
+    page.title, page.warc_offset = "A", 5
     assert page_row(dict(zip(PAGES, page_values(page), strict=True))) == page
 
 

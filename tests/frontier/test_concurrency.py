@@ -10,14 +10,16 @@ import signal
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TextIO
 
 import pytest
-from helpers import batch, link, page
+from helpers import batch
 
 from lycosa.clock import wall_now
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import Release, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from support.made import link, page_of
 
 DELAY_MS = 200
 RULES = StoreRules(delay_ms=DELAY_MS, lease_ms=1500, run_urls=4)
@@ -38,7 +40,7 @@ def crowd(path: Path, log: Path, number: int) -> None:
                 owner = store.register("test", os.getpid())
 
 
-def visit(store: SqliteFrontier, owner: int, count: int, out: object) -> None:
+def visit(store: SqliteFrontier, owner: int, count: int, out: TextIO) -> None:
     leases = store.lease(owner, 10)
     pages, back = [], []
     for lease in leases:
@@ -46,8 +48,8 @@ def visit(store: SqliteFrontier, owner: int, count: int, out: object) -> None:
         assert lease.ready_ms <= start
         url = lease.urls[0]
         line = {"url": url.url, "domain": lease.name, "at": start, "pid": os.getpid()}
-        out.write(json.dumps(line) + "\n")  # type: ignore[attr-defined]
-        pages.append(page(lease.domain_id, url))
+        out.write(json.dumps(line) + "\n")
+        pages.append(page_of(url))
         back.append(Release(lease.domain_id, store.now_ms() + DELAY_MS))
     if not leases:
         time.sleep(0.01)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 from conftest import Bench
-from helpers import batch, link, names, page, release
+from helpers import batch, names, release
 
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import Deferral, Purge
 from lycosa.frontier.reader import Reader
-from lycosa.records import Flag, Origin, PageRow, QueuedUrl
+from lycosa.records import Flag, Origin, QueuedUrl
 from lycosa.urls.domains import domain_id
 from lycosa.urls.fingerprint import fingerprint
+from support.made import link, made_page, page_of
 
 
 def seed(bench: Bench, *urls: str) -> None:
@@ -77,7 +78,7 @@ def test_a_released_domain_is_not_leased_before_its_time(bench: Bench) -> None:
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
     polite = bench.clock.ms + 70_000
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, polite)]))
     bench.clock.pass_seconds(69.999)
     assert bench.frontier.lease(owner, 1) == []
@@ -103,7 +104,7 @@ def test_a_domain_with_an_empty_queue_is_idle_until_a_url_comes(bench: Bench) ->
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
     polite = bench.clock.ms + 70_000
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, polite)]))
     bench.clock.pass_seconds(100)
     assert bench.frontier.lease(owner, 1) == []
@@ -119,7 +120,7 @@ def test_an_idle_domain_that_wakes_keeps_its_delay(bench: Bench) -> None:
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
     polite = bench.clock.ms + 70_000
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, polite)]))
     bench.frontier.commit(owner, batch(2, links=[link("https://a.test/new", 1)]))
     assert bench.frontier.lease(owner, 1) == []
@@ -155,7 +156,7 @@ def test_refill_gives_what_is_left(bench: Bench) -> None:
     seed(bench, *(f"https://a.test/{n}" for n in range(20)))
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
-    first = [page(lease.domain_id, url) for url in lease.urls]
+    first = [page_of(url) for url in lease.urls]
     bench.frontier.commit(owner, batch(1, pages=first))
     more = bench.frontier.refill([lease.domain_id])[lease.domain_id]
     assert len(more) == 8
@@ -169,7 +170,7 @@ def test_a_batch_is_applied_once(bench: Bench) -> None:
     seed(bench, "https://a.test/", "https://a.test/2")
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     for _ in range(2):
         result = bench.frontier.commit(
             owner, batch(1, pages=[done], links=[link("https://b.test/")])
@@ -182,7 +183,7 @@ def test_a_page_is_recorded_only_if_its_url_was_queued(bench: Bench) -> None:
     seed(bench, "https://a.test/", "https://a.test/2")
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     bench.frontier.commit(owner, batch(1, pages=[done]))
     result = bench.frontier.commit(owner, batch(2, pages=[done]))
     assert result.total_pages == 1
@@ -192,7 +193,7 @@ def test_a_seen_url_is_never_queued_again(bench: Bench) -> None:
     seed(bench, "https://a.test/")
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
-    bench.frontier.commit(owner, batch(1, pages=[page(lease.domain_id, lease.urls[0])]))
+    bench.frontier.commit(owner, batch(1, pages=[page_of(lease.urls[0])]))
     bench.frontier.commit(owner, batch(2, links=[link("https://a.test/", 1)]))
     assert bench.frontier.refill([lease.domain_id])[lease.domain_id] == []
 
@@ -202,8 +203,8 @@ def test_a_redirect_target_leaves_the_queue_in_the_same_commit(bench: Bench) -> 
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
     a, b = (url for url in sorted(lease.urls, key=lambda url: url.url))
-    moved = page(lease.domain_id, a, "redirect", 301)
-    target = PageRow(lease.domain_id, b.fp, b.url, -1, 0, 1, 200, "ok")
+    moved = page_of(a, "redirect", status=301)
+    target = made_page("https://a.test/b")
     assert bench.frontier.settled([(lease.domain_id, b.fp)]) == set()
     bench.frontier.commit(owner, batch(1, pages=[moved, target]))
     assert bench.frontier.refill([lease.domain_id])[lease.domain_id] == []
@@ -216,9 +217,9 @@ def test_a_redirect_target_never_seen_is_recorded_and_seen(bench: Bench) -> None
     seed(bench, "https://a.test/a")
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
-    ident, fp = lease.domain_id, fingerprint("https://a.test/b")
-    target = PageRow(ident, fp, "https://a.test/b", -1, 0, 1, 200, "ok")
-    moved = page(ident, lease.urls[0], "redirect", 301)
+    ident = lease.domain_id
+    target = made_page("https://a.test/b")
+    moved = page_of(lease.urls[0], "redirect", status=301)
     assert bench.frontier.commit(owner, batch(1, pages=[moved, target])).total_pages == 2
     bench.frontier.commit(owner, batch(2, links=[link("https://a.test/b", 1)]))
     assert bench.frontier.refill([ident])[ident] == []
@@ -327,7 +328,7 @@ def test_what_is_known_of_an_origin_comes_back_with_the_lease(bench: Bench) -> N
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
     origin = Origin("https://a.test", 5, 200, b"rules", 2, 7, "why", "tls: expired")
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     parts = {
         "pages": [done],
         "origins": [(lease.domain_id, origin)],
@@ -452,7 +453,7 @@ def test_links_of_the_page_that_fills_a_cap_go_with_the_others(bench: Bench) -> 
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
     parts = {
-        "pages": [page(lease.domain_id, lease.urls[0])],
+        "pages": [page_of(lease.urls[0])],
         "links": [link(f"https://a.test/new{n}", 1) for n in range(3)],
         "purges": [Purge(lease.domain_id, "", "page-cap", forget=True)],
     }
@@ -473,7 +474,7 @@ def test_pages_are_counted_anew_after_a_death(bench: Bench) -> None:
     seed(bench, *(f"https://a.test/{n}" for n in range(9)))
     dead, heir = engine(bench), engine(bench)
     (lease,) = store.lease(dead, 1)
-    store.commit(dead, batch(1, pages=[page(lease.domain_id, url) for url in lease.urls]))
+    store.commit(dead, batch(1, pages=[page_of(url) for url in lease.urls]))
     store.rescue([dead])
     bench.clock.pass_seconds(70)
     (again,) = store.lease(heir, 1)
@@ -486,7 +487,7 @@ def test_a_dead_engine_can_write_nothing(bench: Bench) -> None:
     (lease,) = bench.frontier.lease(dead, 1)
     assert bench.watch_for(200) == 1
     with pytest.raises(Fenced):
-        bench.frontier.commit(dead, batch(1, pages=[page(lease.domain_id, lease.urls[0])]))
+        bench.frontier.commit(dead, batch(1, pages=[page_of(lease.urls[0])]))
     bench.clock.pass_seconds(70)
     with pytest.raises(Fenced):
         bench.frontier.lease(dead, 1)
@@ -498,7 +499,7 @@ def test_an_engine_that_was_late_but_not_rescued_keeps_its_work(bench: Bench) ->
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
     bench.clock.pass_seconds(10_000)
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     assert bench.frontier.commit(owner, batch(1, pages=[done])).total_pages == 1
 
 
@@ -521,7 +522,7 @@ def test_a_crawl_has_not_ended_while_a_domain_is_held(bench: Bench) -> None:
     owner = engine(bench)
     assert not bench.frontier.finished()
     (lease,) = bench.frontier.lease(owner, 1)
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     bench.frontier.commit(owner, batch(1, pages=[done]))
     assert not bench.frontier.finished()
     bench.frontier.commit(owner, batch(2, released=[release(lease, bench.clock.ms)]))
@@ -532,7 +533,7 @@ def test_text_that_a_database_may_refuse_is_kept_without_it(bench: Bench) -> Non
     seed(bench, "https://a.test/")
     owner = engine(bench)
     (lease,) = bench.frontier.lease(owner, 1)
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     done.title, done.redirect = "a\0b", "https://b.test/"
     assert bench.frontier.commit(owner, batch(1, pages=[done])).total_pages == 1
 

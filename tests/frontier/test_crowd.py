@@ -11,12 +11,25 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from crowd import IDLE_MS, RULES, judge, links, longest_idle
+from crowd import IDLE_MS, RULES, judge, longest_idle
 
 from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import Link
+from support.made import link
 
 CHUNK = 10_000
 CROWD = Path(__file__).with_name("crowd.py")
+
+
+def links(urls: int, domains: int, seed: int) -> list[Link]:
+    """80 % of the URLs in 1 % of the domains."""
+    rng = random.Random(seed)
+    few = max(1, domains // 100)
+    made = []
+    for number in range(urls):
+        index = rng.randrange(few) if rng.random() < 0.8 else rng.randrange(domains)
+        made.append(link(f"https://d{index}.test/{number}"))
+    return made
 
 
 def start(url: str, log: Path, seed: int) -> subprocess.Popen[bytes]:
@@ -78,7 +91,7 @@ def check_store(store: PostgresFrontier, url: str, urls: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_crowd(postgres_url: str, tmp_path: Path, seed: int) -> None:
     sizes = {"processes": 8, "urls": 6_000, "domains": 200, "seconds": 100}
-    run_crowd(postgres_url, tmp_path, seed=seed, **sizes)  # type: ignore[arg-type]
+    run_crowd(postgres_url, tmp_path, seed=seed, **sizes)
 
 
 @pytest.mark.slow
@@ -86,4 +99,4 @@ def test_a_crowd(postgres_url: str, tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_a_large_crowd(postgres_url: str, tmp_path: Path, seed: int) -> None:
     sizes = {"processes": 50, "urls": 100_000, "domains": 1_000, "seconds": 600}
-    run_crowd(postgres_url, tmp_path, seed=seed, **sizes)  # type: ignore[arg-type]
+    run_crowd(postgres_url, tmp_path, seed=seed, **sizes)

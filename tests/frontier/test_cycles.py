@@ -8,7 +8,9 @@ from __future__ import annotations
 import gc
 
 from conftest import Bench
-from helpers import batch, link, page, release
+from helpers import batch, release
+
+from support.made import link, page_of
 
 ROUNDS = 60
 
@@ -18,7 +20,7 @@ def exchanges(bench: Bench, owner: int, first: int) -> None:
     for number in range(first, first + ROUNDS):
         leases = bench.frontier.lease(owner, 5)
         found = [link(f"http://d{n}.test/{number}", 1) for n in range(20)]
-        pages = [page(lease.domain_id, lease.urls[0]) for lease in leases]
+        pages = [page_of(lease.urls[0]) for lease in leases]
         back = [release(lease, bench.clock.ms) for lease in leases]
         bench.frontier.commit(owner, batch(number, pages=pages, links=found, released=back))
         bench.frontier.refill([lease.domain_id for lease in leases])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from conftest import Bench
-from helpers import batch, link, names, page, release
+from helpers import batch, names, release
 
-from lycosa.records import Origin, QueuedUrl
+from lycosa.records import Origin
+from support.made import link, page_of, queued
 
 
 @pytest.mark.parametrize("count", [1, 7, 63, 64, 65, 150, 700])
@@ -20,10 +21,10 @@ def test_a_batch_is_applied_whole(bench: Bench, count: int) -> None:
     assert len(leases) == count
     assert {each.urls[0].url for each in leases} == set(homes)
 
-    stranger = QueuedUrl(12345, "https://d0.test/never-queued", 0, 1, 0, 0)
-    pages = [page(each.domain_id, each.urls[0]) for each in leases]
+    stranger = queued("https://d0.test/never-queued", order=1)
+    pages = [page_of(each.urls[0]) for each in leases]
     if count % 2:  # then each URL is looked at by itself
-        pages.append(page(leases[0].domain_id, stranger))
+        pages.append(page_of(stranger))
     rules = [b"old"] + [b"rules \x00\xff" * (1 + n % 5) for n in range(count)]
     known = [leases[0], *leases]  # the first one twice: the last word counts
     origins = [

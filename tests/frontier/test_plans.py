@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from typing import Any
 
 import pytest
 from conftest import Bench
-from helpers import batch, link, page, release
+from helpers import batch, release
 
+from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.store import SQL, for_rows
+from support.made import link, page_of
 
 # The plans of the other store are in a file of their own.
 pytestmark = pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
@@ -16,7 +20,7 @@ pytestmark = pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
 NOT_A_TABLE = re.compile(
     r"VIRTUAL TABLE|CONSTANT ROW|ROW VALUES|SCAN (ready|\(subquery-\d+\)|\(join-\d+\))$"
 )
-VALUES = {
+VALUES: dict[str, dict[str, Any] | tuple[Any, ...]] = {
     "lease_candidates": {"now": 1, "limit": 10},
     "next_urls": {"ids": "[1]", "waiting": 1 << 61, "now": 1, "limit": 8},
     "take_over": {"owner": 1, "since": 1, "delay": 1},
@@ -37,9 +41,14 @@ VALUES = {
 }
 
 
+def database(bench: Bench) -> sqlite3.Connection:
+    assert isinstance(bench.frontier, SqliteFrontier)
+    return bench.frontier.db
+
+
 @pytest.mark.parametrize("query", VALUES)
 def test_no_scan_and_no_sort(bench: Bench, query: str) -> None:
-    db = bench.frontier.db
+    db = database(bench)
     check_plan(db.execute(f"EXPLAIN QUERY PLAN {SQL[query]}", VALUES[query]).fetchall(), query)
 
 
@@ -47,7 +56,7 @@ def test_no_scan_and_no_sort(bench: Bench, query: str) -> None:
 def test_many_rows_at_once(bench: Bench, query: str) -> None:
     statement = for_rows(SQL[query], 64)
     values = [1] * statement.count("?")
-    plan = bench.frontier.db.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+    plan = database(bench).execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
     check_plan(plan, query)
 
 
@@ -62,7 +71,7 @@ def check_plan(rows: list[tuple[int, int, int, str]], query: str) -> None:
 
 
 def test_a_lease_reads_the_partial_index(bench: Bench) -> None:
-    db = bench.frontier.db
+    db = database(bench)
     plan = db.execute(f"EXPLAIN QUERY PLAN {SQL['lease_candidates']}", {"now": 1, "limit": 1})
     read = [row[3] for row in plan if row[3].startswith("SEARCH domains")]
     assert len(read) == 1
@@ -71,7 +80,7 @@ def test_a_lease_reads_the_partial_index(bench: Bench) -> None:
 
 def steps(bench: Bench, owner: int, number: int) -> int:
     """Virtual-machine steps of one lease, refill and commit: a cost without a clock."""
-    db = bench.frontier.db
+    db = database(bench)
     count = 0
 
     def step() -> int:
@@ -83,7 +92,7 @@ def steps(bench: Bench, owner: int, number: int) -> int:
     leases = bench.frontier.lease(owner, 20)
     assert len(leases) == 20
     bench.frontier.refill([each.domain_id for each in leases])
-    pages = [page(each.domain_id, each.urls[0]) for each in leases]
+    pages = [page_of(each.urls[0]) for each in leases]
     back = [release(each, bench.clock.ms + 70_000) for each in leases]
     links = [link(f"https://new{n}.test/{number}", 1) for n in range(100)]
     bench.frontier.commit(owner, batch(number, pages=pages, links=links, released=back))

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from conftest import Clock
-from helpers import batch, link, page, part_of, release
+from helpers import batch, part_of, release
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier.postgres.connection import connect, int8s, mapped, texts
@@ -19,6 +19,7 @@ from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.source import PostgresSource
 from lycosa.frontier.protocol import StoreRules, open_frontier, open_reader
 from lycosa.frontier.reader import Reader
+from support.made import link, page_of
 from support.postgres import servers
 
 RULES = StoreRules(delay_ms=70_000, lease_ms=180_000)
@@ -135,7 +136,7 @@ def test_a_url_added_while_its_domain_is_found_idle_is_not_forgotten(meeting: Me
     one.add([link("https://a.test/")], rank=0)
     holder, finder = one.register("host", 1), two.register("host", 2)
     (lease,) = one.lease(holder, 1)
-    done = page(lease.domain_id, lease.urls[0])
+    done = page_of(lease.urls[0])
     with two.db.transaction():
         two.store.fence(finder)
         new = batch(1, links=[link("https://a.test/new", 1)])

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from conftest import Bench
-from helpers import batch, link, page, release
+from helpers import batch, release
 
 from lycosa.errors import UserError
 from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.reader import Reader
 from lycosa.records import Origin
 from lycosa.urls.domains import domain_id
+from support.made import link, page_of
 
 DONE = {
     "https://a.test/1": ("ok", 200),
@@ -31,7 +32,7 @@ def crawled(bench: Bench, reader: Reader) -> Reader:
     for number, (url, (outcome, status)) in enumerate(DONE.items(), 1):
         store.add([link(url)], rank=0)
         (lease,) = store.lease(owner, 1)
-        done = page(lease.domain_id, lease.urls[0], outcome, status)
+        done = page_of(lease.urls[0], outcome, status=status)
         done.fetched_ms = number
         back = [release(lease, bench.clock.ms)]
         store.commit(owner, batch(number, pages=[done], released=back))

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from helpers import batch, link
+from helpers import batch
 
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite import connection
 from lycosa.frontier.sqlite import store as sqlite_store
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from support.made import link
 
 LONG = 2 << 20
 URLS = [f"/{n}-{'x' * 1500}" for n in range(300)]  # half a megabyte of them
@@ -118,7 +119,8 @@ ENGINE = """
 import sys, time
 from pathlib import Path
 sys.path[:0] = sys.argv[4:]
-from helpers import batch, link
+from helpers import batch
+from support.made import link
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite import store as sqlite_store
 from lycosa.frontier.sqlite.frontier import SqliteFrontier

@@ -16,8 +16,8 @@ from functools import partial
 from html.entities import html5
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from test_harvest import Bench
 from xxhash import xxh3_64_intdigest
 
 from lycosa.archive import ledger, text
@@ -29,14 +29,16 @@ from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node import seed_file
-from lycosa.page import charset, decode, html, sitemaps
+from lycosa.page import charset, decode, encoding, html, sitemaps
 from lycosa.politeness import delay, robots
-from lycosa.records import Flag, Kind, QueuedUrl, Request, Response
+from lycosa.records import Flag, Response
 from lycosa.urls import canonical as urls
 from lycosa.urls import domains, exclusions, scope
 from lycosa.urls.fingerprint import fingerprint
+from support.harvest_bench import Bench
+from support.made import made_request, queued
 
-from .judge import Target
+from .judge import PATIENCE, Target
 
 _links: ModuleType | None
 _inbox: ModuleType | None
@@ -48,7 +50,7 @@ except ImportError:
 try:
     import _testcapi  # fails chosen allocations; not every Python has it
 except ImportError:
-    _testcapi = None  # type: ignore[assignment]
+    _testcapi = None
 
 TARGETS: dict[str, Target] = {}
 COMPILED_SCAN, COMPILED_JOIN = html.scan, harvest.join
@@ -62,13 +64,13 @@ def target(function: Target) -> Target:
 
 def twice(function: Target) -> Target:
     """What reads an input by both readers may take as long as both."""
-    function.patience = 2  # type: ignore[attr-defined]
+    PATIENCE[function] = 2
     return target(function)
 
 
 def offline(function: Target) -> Target:
     """What never runs beside fetches may take longer."""
-    function.patience = 10  # type: ignore[attr-defined]
+    PATIENCE[function] = 10
     return target(function)
 
 
@@ -223,8 +225,9 @@ class Receiver:
         return self.answer() % 2 == 1
 
     def on_body(self, first: bytes) -> int:
-        answer = self.answer()
-        return (0, 1, 5_000, 1 << 62, -1, "x")[answer % 6]  # type: ignore[return-value]
+        answers: tuple[Any, ...] = (0, 1, 5_000, 1 << 62, -1, "x")
+        size: int = answers[self.answer() % 6]  # the last is a bug in the receiver
+        return size
 
 
 PIECE = ctypes.CFUNCTYPE(
@@ -356,8 +359,8 @@ def retry(data: bytes) -> None:
 
 
 def response_of(head: bytes, body: bytes) -> Response:
-    request = Request("https://a.test/p", "a.test", 443, True, Kind.PAGE, 9.0)
-    return Response(request, 200, b"HTTP/1.1 200 X\r\n" + head + b"\r\n\r\n", body)
+    head = b"HTTP/1.1 200 X\r\n" + head + b"\r\n\r\n"
+    return Response(made_request("https://a.test/p"), 200, head, body)
 
 
 _BENCH: list[Bench] = []
@@ -386,11 +389,10 @@ def whole(data: bytes) -> None:
 
 def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[object]:
     head, _, body = data.partition(b"\r\n\r\n")
-    queued = QueuedUrl(fingerprint("https://a.test/p"), "https://a.test/p", 1, 7)
-    queued.flags = int(Flag.SITEMAP) if flags % 4 == 3 else 0
+    url = queued("https://a.test/p", depth=1, flags=Flag.SITEMAP if flags % 4 == 3 else 0)
     bench = fresh_bench()
     result = Result(bench.held, 1.0, 2.0, requests=1)
-    result.page = (queued, response_of(head, body))
+    result.page = (url, response_of(head, body))
     harvest.join = joiner
     try:
         bench.harvest.take(result, bench.batch, bench.stats)
@@ -431,7 +433,7 @@ def charset_(data: bytes) -> None:
     assert isinstance(found, str) and name
     page, _ = charset.to_utf8(body, kind)
     assert isinstance(page, bytes)
-    charset.label(kind)
+    encoding.label(kind)
 
 
 @target
@@ -460,7 +462,7 @@ def exclude(data: bytes) -> None:
     except LycosaError:
         return
     rules = scope.Scope(scope.ScopeRules(exclude=entries))
-    rules.refuses("https://a.test/b/c.html", "a.test", "a.test", 1, True)
+    rules.refuses("https://a.test/b/c.html", "a.test", "a.test", depth=1, seeded=True)
 
 
 # --- what we wrote ourselves, damaged ---

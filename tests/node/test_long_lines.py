@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,11 @@ def packed(path: Path, before: bytes, size: int, after: bytes) -> None:
 
 
 @pytest.mark.parametrize("make", [sparse, packed], ids=["plain", "gzip"])
-def test_a_line_of_many_megabytes_takes_no_memory(make: object, tmp_path: Path) -> None:
+def test_a_line_of_many_megabytes_takes_no_memory(
+    make: Callable[[Path, bytes, int, bytes], None], tmp_path: Path
+) -> None:
     path = tmp_path / "seeds.txt"
-    make(path, b"a.example\n", 256 << 20, b"\nb.example\n")  # type: ignore[operator]
+    make(path, b"a.example\n", 256 << 20, b"\nb.example\n")
     tracemalloc.start()
     with open_seeds(str(path)) as lines:
         first, bad, last = read(lines)

@@ -16,7 +16,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.node.presence import Presence
 from lycosa.node.rescue import note_crash, take_over, take_over_earlier
 from lycosa.records import Flag
-from lycosa.urls.links import resolved
+from support.made import link
 
 NOW_MS = 1_800_000_000_000
 
@@ -41,7 +41,7 @@ def store(tmp_path: Path, clock: Clock) -> Iterator[SqliteFrontier]:
 
 
 def seed(store: SqliteFrontier, *urls: str) -> None:
-    store.add([(*resolved(url)[:3], 0, resolved(url)[3], int(Flag.SEED)) for url in urls], rank=0)
+    store.add([link(url, flags=Flag.SEED) for url in urls], rank=0)
 
 
 def test_delays_learnt_in_the_last_second_hold_for_all_engines(
@@ -69,6 +69,7 @@ def test_what_a_fenced_engine_wrote_is_cut_off(store: SqliteFrontier, tmp_path: 
     owner = store.register("t", 1)
     text = SegmentWriter(tmp_path, "text", owner, 1 << 20)
     text.append(b"committed")
+    states: list[tuple[str, int, int, bool]]
     states = [(s.kind, s.id, s.length, s.closed) for s in text.sync()]
     store.commit(owner, Batch(number=1, segments=states))
     text.append(b" and not")

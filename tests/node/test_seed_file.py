@@ -6,6 +6,7 @@ import gzip
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from lycosa.errors import UserError
 from lycosa.node.seed_file import BadSeed, Seed, open_seeds, read
-from lycosa.records import Flag
+from lycosa.records import Flag, Url
 from lycosa.urls.domains import domain_of
 from support.cpu import cpu_seconds
 
@@ -66,7 +67,7 @@ def read_one(line: str) -> Seed | BadSeed | None:
     ],
 )
 def test_good_lines(line: str, url: str, domain: str, flags: int) -> None:
-    assert read_one(line) == Seed(1, url, domain, flags)
+    assert read_one(line) == Seed(1, Url(url), domain, flags)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +228,11 @@ def test_files_without_permission(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_standard_input(pack: object) -> None:
+def test_standard_input(pack: Callable[[bytes], bytes]) -> None:
     code = "from lycosa.node.seed_file import *\nwith open_seeds('-') as f: print(*read(f))"
     run = subprocess.run(
         [sys.executable, "-c", code],
-        input=pack(b"a.com\nhttp://b.com/\n"),  # type: ignore[operator]
+        input=pack(b"a.com\nhttp://b.com/\n"),
         capture_output=True,
         timeout=30,
         check=True,

@@ -7,6 +7,8 @@ import random
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
+from functools import partial
 
 import brotli
 import pytest
@@ -24,7 +26,7 @@ def raw_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-PACKERS = {
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "x-gzip": gzip.compress,
     "deflate": zlib.compress,
@@ -208,17 +210,21 @@ def dynamic_block(literals: int = 0) -> Bits:
     return bits
 
 
+def repeated(start: bytes, block: Callable[[int], Bits], literals: int) -> bytes:
+    return start + block(literals).times(WIRE)
+
+
 GZIP_HEAD = b"\x1f\x8b\x08" + bytes(7)
 TINY_ZSTD = bytes.fromhex("28b52ffd2000010000")
 WIRE = 5 << 20
-DEAR = {
+DEAR: dict[str, tuple[str, Callable[[], bytes]]] = {
     "stored": ("deflate", lambda: b"\0\0\0\xff\xff" * (WIRE // 5)),
     "gzip stored": ("gzip", lambda: GZIP_HEAD + b"\0\0\0\xff\xff" * (WIRE // 5)),
     "gzip stored, broken": ("gzip", lambda: GZIP_HEAD + b"\0\0\0\xff\xff" * 800_000 + b"\xff" * 99),
     **{
         f"{name} {block.__name__} {literals}": (
             name,
-            lambda start=start, block=block, literals=literals: start + block(literals).times(WIRE),
+            partial(repeated, start, block, literals),
         )
         for name, start in (("deflate", b""), ("gzip", GZIP_HEAD))
         for block in (fixed_block, dynamic_block)

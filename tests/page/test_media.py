@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from test_harvest import Bench
 
 from lycosa.fetch.transfer import wants_body
 from lycosa.page.html import parse
-from lycosa.records import Kind, Request, Response
+from lycosa.records import Response
+from support.harvest_bench import Bench
+from support.made import made_request
 
 PAGE = b"<!DOCTYPE html><title>t</title><p>words <a href=/x>x</a>"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(50)
@@ -105,9 +106,9 @@ def test_repeated_headers_count_as_one() -> None:
 
 
 def response(value: bytes, name: bytes = b"X", times: int = 1) -> Response:
-    request = Request("http://a.test/", "a.test", 80, False, Kind.PAGE, 0.0)
     lines = (b"%s:%s\r\n" % (name, value)) * times
-    return Response(request, 200, b"HTTP/1.1 200 OK\r\n" + lines + b"\r\n")
+    head = b"HTTP/1.1 200 OK\r\n" + lines + b"\r\n"
+    return Response(made_request("http://a.test/"), 200, head)
 
 
 @pytest.mark.parametrize("fill", [b" ", b"a", b"\t", b",", b"\xff", b"; charset="])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.page import html as parse
-from lycosa.page import html_scan
+from lycosa.page import html_elements
 from lycosa.page.html import parse_html
 from support.cpu import cpu_seconds
 
@@ -104,7 +104,7 @@ BLOCKS = ("<p>", "<div class='x y'>", "<h2>", "<ul><li>", "<section id=1>", "<ta
 INLINES = ("<b>", "<a href='/x%d'>", '<span class="a b">', "<em>", "<a rel=nofollow href=/n%d>")
 
 
-@pytest.mark.parametrize("name", sorted((*html_scan.FLAGS, "unknown")))
+@pytest.mark.parametrize("name", sorted((*html_elements.FLAGS, "unknown")))
 def test_elements_break_lines_in_both_ways(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     page = f"<body>a<{name}>b</{name}>c<table><tr><td>a<{name}>b</{name}>c".encode()
     quick = parse_html(page, "text/html").text

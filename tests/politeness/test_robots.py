@@ -587,7 +587,7 @@ def seconds(call: Callable[..., object], *values: object) -> float:
 
 
 LONG = "/" + "a" * 1990
-HOSTILE = {
+HOSTILE: dict[str, Callable[[int], bytes]] = {
     "stars": lambda n: b"allow: /*a*a*a*a*a*b%d" % n,
     "leaves": lambda n: b"allow:/*%x" % n,
     "chains": lambda n: b"disallow:/*%s%s" % (b"a" * (n + 1), b"*a" * 1000),

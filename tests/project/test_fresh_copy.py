@@ -102,11 +102,16 @@ def test_whatever_is_compiled_is_compiled_again_when_it_changes(name: str, tmp_p
     assert shell("fresh test") != 0
 
 
-def test_an_old_python_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
-    tree.mkdir()
+def scripts_alone(folder: Path) -> Path:
+    """A tree that a script looks at before it sets anything up."""
+    tree = folder / "tree"
     shutil.copytree(ROOT / "scripts", tree / "scripts")
     shutil.copy2(ROOT / "pyproject.toml", tree)
+    return tree
+
+
+def test_an_old_python_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    tree = scripts_alone(tmp_path)
     done = subprocess.run(
         [tree / "scripts/lycosa", "version"],
         env={**environment(), "PYTHON": "/bin/false"},
@@ -120,10 +125,7 @@ def test_an_old_python_is_refused_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_python_without_venv_and_pip_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    shutil.copytree(ROOT / "scripts", tree / "scripts")
-    shutil.copy2(ROOT / "pyproject.toml", tree)
+    tree = scripts_alone(tmp_path)
     bare = tmp_path / "python3"
     bare.write_text('#!/bin/sh\n[ "$1" = -m ] && exit 1\nexec python3 "$@"\n')
     bare.chmod(0o755)

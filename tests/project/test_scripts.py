@@ -8,11 +8,13 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+EVERY_TEST = ROOT / "tests/support/every_test.py"
 
 TESTS = """
 import pytest
@@ -49,9 +51,9 @@ def tree(tmp_path: Path) -> Path:
     """The real scripts over a handful of tests; style and types are found good."""
     for part in ("scripts", ".ci"):
         shutil.copytree(ROOT / part, tmp_path / part)
-    for part in ("pyproject.toml", "setup.py", "conftest.py"):
-        if (ROOT / part).exists():
-            shutil.copy2(ROOT / part, tmp_path)
+    for part in ("pyproject.toml", "setup.py"):
+        shutil.copy2(ROOT / part, tmp_path)
+    shutil.copy2(EVERY_TEST, tmp_path / "conftest.py")
     for part in (".venv/bin", "docs", "tests", "src/lycosa"):
         (tmp_path / part).mkdir(parents=True)
     (tmp_path / "src/lycosa/_scan.c").touch()
@@ -67,12 +69,18 @@ def tree(tmp_path: Path) -> Path:
 
 
 def run(
-    *words: str | Path, cwd: Path = ROOT, **options: object
+    *words: str | Path, cwd: Path = ROOT, preexec_fn: Callable[[], None] | None = None
 ) -> subprocess.CompletedProcess[str]:
     own = ("PYTEST_", "LYCOSA_")  # of the run that this test is part of
     environment = {key: value for key, value in os.environ.items() if not key.startswith(own)}
-    return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        [*words], capture_output=True, text=True, timeout=110, cwd=cwd, env=environment, **options
+    return subprocess.run(
+        [*words],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        cwd=cwd,
+        env=environment,
+        preexec_fn=preexec_fn,
     )
 
 
@@ -143,10 +151,12 @@ def test_the_slow_tests_are_recorded_with_date_and_commit(tree: Path) -> None:
     ]
 
 
-def pytest_in(folder: Path, *words: str, **options: object) -> subprocess.CompletedProcess[str]:
+def pytest_in(
+    folder: Path, *words: str, preexec_fn: Callable[[], None]
+) -> subprocess.CompletedProcess[str]:
     config = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *config, "-n", "0", *words]
-    return run(*command, cwd=folder, **options)
+    return run(*command, cwd=folder, preexec_fn=preexec_fn)
 
 
 def test_an_ordinary_users_open_files_are_enough(tmp_path: Path) -> None:
@@ -181,8 +191,7 @@ def test_a_crawl_in_the_clone_is_no_part_of_a_test(tmp_path: Path) -> None:
     crawl.parent.mkdir()
     crawl.write_bytes(b"a crawl of yours")
     (tmp_path / "test_probe.py").write_text(PROBE)
-    if (ROOT / "conftest.py").exists():
-        shutil.copy2(ROOT / "conftest.py", tmp_path)
+    shutil.copy2(EVERY_TEST, tmp_path / "conftest.py")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_probe.py"],
         cwd=tmp_path,

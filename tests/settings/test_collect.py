@@ -1,6 +1,7 @@
 """What the user said: where options come from, what is refused and with which words."""
 
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from lycosa.settings.options import OPTIONS
 EMAIL = {"email": "you@example.org"}
 
 
-def crawl(flags: dict[str, object] | None = None, environ: dict[str, str] | None = None) -> Values:
+def crawl(
+    flags: Mapping[str, object] | None = None, environ: dict[str, str] | None = None
+) -> Values:
     return collect("crawl", flags or {}, environ or {})
 
 

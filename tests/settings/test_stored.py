@@ -1,6 +1,7 @@
 """Settings that a store kept: a resume changes what the user gives, and nothing else."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import pytest
@@ -13,7 +14,9 @@ from lycosa.settings.values import CrawlSettings
 EMAIL = {"email": "you@example.org"}
 
 
-def crawl(flags: dict[str, object] | None = None, environ: dict[str, str] | None = None) -> Values:
+def crawl(
+    flags: Mapping[str, object] | None = None, environ: dict[str, str] | None = None
+) -> Values:
     return collect("crawl", flags or {}, environ or {})
 
 

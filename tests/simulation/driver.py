@@ -24,10 +24,9 @@ from lycosa.engine.visit_result import VisitRules
 from lycosa.errors import Fenced
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.records import Failure, Kind, Request, Response
-from lycosa.urls.domains import domain_id
-from lycosa.urls.fingerprint import fingerprint
+from lycosa.records import Failure, Flag, Kind, Request, Response
 from lycosa.urls.scope import Scope, ScopeRules
+from support.made import link
 
 TO_MS = 1_800_000_000_000.0  # the store's clock when virtual time is 0
 LEASE = 180.0
@@ -209,11 +208,7 @@ class Simulation:
         return store
 
     def _load(self) -> None:
-        links = []
-        for url in self.web.seeds():
-            name = url[8:-1]
-            links.append((domain_id(name), fingerprint(url), url, 0, name, 2))
-        self.store.add(links, rank=0)
+        self.store.add([link(url, flags=Flag.SEED) for url in self.web.seeds()], rank=0)
 
     def at(self, time: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._events, (time, next(self._count), action))

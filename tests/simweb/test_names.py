@@ -1,4 +1,5 @@
 import struct
+from typing import Any
 
 from lycosa.simweb.names import GROUPS, Names, address
 from lycosa.simweb.rules import HOME
@@ -15,8 +16,8 @@ def query(host: str, kind: int = 1, number: int = 0x1234) -> bytes:
     )
 
 
-def names(*kinds: str, **more: object) -> Names:
-    spec = WorldSpec(domains=200, https=0.5, **more)  # type: ignore[arg-type]
+def names(*kinds: str, **more: Any) -> Names:
+    spec = WorldSpec(domains=200, https=0.5, **more)
     return Names(World(spec.only(*kinds)), 16)
 
 

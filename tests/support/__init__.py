@@ -1,1 +1,2 @@
-"""Small hostile servers on loopback, for the tests of the network edge."""
+"""What tests of several rooms share: servers on loopback, builders of values, fixtures, and
+the real program as a process."""

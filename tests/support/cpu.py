@@ -1,4 +1,4 @@
-"""How much CPU something takes, measured so that a busy or slower machine does not matter much."""
+"""Measures how much CPU a call takes, so that a busy or slower machine does not matter much."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _REFERENCE = 0.0012
 
 
 def cpu_seconds(work: Callable[[], object], enough: float = 0.03, tries: int = 4) -> float:
-    """CPU time of this thread for some work, in seconds of the machine of reference: of the best
-    of some tries, unless one is good enough."""
+    """CPU that this thread needs for some work, in seconds of the machine of reference. The best of
+    `tries` counts; a try that takes at most `enough` is the last."""
     best = float("inf")
     for _ in range(tries):
         slowness = min(_measure(_sample) for _ in range(3)) / _REFERENCE

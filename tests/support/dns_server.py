@@ -1,4 +1,4 @@
-"""A tiny DNS server on loopback (UDP and TCP), answering from a dict. Threads and sockets only."""
+"""A tiny DNS server on loopback, over UDP and TCP, that answers from a dict, well or badly."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 A, CNAME, AAAA = 1, 5, 28
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
@@ -62,8 +63,9 @@ class DnsServer:
         for target in (self._serve_udp, self._serve_tcp):
             threading.Thread(target=target, daemon=True).start()
 
-    def add(self, name: str, *addresses: str, **more: object) -> None:
-        self.names[name] = Zone(list(addresses), **more)  # type: ignore[arg-type]
+    def add(self, name: str, *addresses: str, **more: Any) -> None:
+        """`more` are fields of `Zone`."""
+        self.names[name] = Zone(list(addresses), **more)
 
     def close(self) -> None:
         for sock in (self._udp, self._tcp):

@@ -1,7 +1,9 @@
-"""What tests of the network edge share: the loop, and a server that has a page."""
+"""Fixtures that tests of several rooms share. Each lasts for one test unless it says otherwise."""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +11,10 @@ import pytest
 from support.http_server import HttpServer, reply, say
 from support.loop import Loop
 from support.malformed import OK
+from support.postgres import postgres_server, postgres_url
+from support.program import started
+
+__all__ = ["loop", "no_leftovers", "postgres_server", "postgres_url", "server"]
 
 
 @pytest.fixture
@@ -20,8 +26,20 @@ def loop() -> Iterator[Loop]:
 
 @pytest.fixture
 def server() -> Iterator[HttpServer]:
+    """A server that has a page and a robots.txt."""
     made = HttpServer()
     made.paths["/"] = say(OK, stay=True)
     made.paths["/robots.txt"] = say(reply(b"User-agent: *\n"), stay=True)
     yield made
     made.close()
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers() -> Iterator[None]:
+    """Kills crawls that a failed test left running."""
+    yield
+    while started:
+        process = started.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

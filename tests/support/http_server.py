@@ -1,4 +1,4 @@
-"""A small scripted HTTP server on loopback: each path has its own way to behave, good or bad."""
+"""A small HTTP server on loopback: a script for each path says how it behaves, well or badly."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -71,10 +72,16 @@ def say_for_ever(head: bytes, piece: bytes) -> Script:
     return script
 
 
+class Tls(Protocol):
+    """What a server needs of an `ssl.SSLContext`."""
+
+    def wrap_socket(self, sock: socket.socket, server_side: bool) -> socket.socket: ...
+
+
 class HttpServer:
     """One thread per connection. `paths` may be changed while it runs."""
 
-    def __init__(self, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, host: str = "127.0.0.1", tls: Tls | None = None) -> None:
         self.paths: dict[str, Script] = {}
         self.requests: list[bytes] = []  # heads, as received
         self.connections = 0

@@ -1,9 +1,11 @@
-"""The engine's loop in small: a poller, a resolver and fetchers, turned until something is done."""
+"""The engine's loop in small: a poller, resolvers and fetchers, turned until something is done."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 from lycosa.clock import engine_now
 from lycosa.fetch.dns import Resolver
@@ -25,7 +27,47 @@ class Clock:
         return engine_now() + self.ahead
 
 
-class Loop:
+class Turned(ABC):
+    """Something that has to be turned."""
+
+    @abstractmethod
+    def turn(self) -> None: ...
+
+    def until(self, done: Callable[[], object], seconds: float = 20.0) -> None:
+        end = time.monotonic() + seconds
+        while not done():
+            assert time.monotonic() < end, "took too long"
+            self.turn()
+
+
+class Lookups(Turned):
+    """A poller, a name server and resolvers that ask it."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.poller = Poller()
+        self.server = DnsServer()
+        self.resolvers: list[Resolver] = []
+
+    def resolver(self, **settings: Any) -> Resolver:
+        made = Resolver(self.poller, [self.server.address], self.clock, **settings)
+        self.resolvers.append(made)
+        return made
+
+    def turn(self) -> None:
+        waits = [w for r in self.resolvers if (w := r.timeout()) is not None]
+        self.poller.serve(self.poller.poll(min([0.05, *waits])))
+        for resolver in self.resolvers:
+            resolver.turn()
+
+    def close(self) -> None:
+        for resolver in self.resolvers:
+            resolver.close()
+        self.server.close()
+        self.poller.close()
+
+
+class Loop(Turned):
     """Everything between `Request` and `Response`, on real sockets."""
 
     def __init__(self) -> None:
@@ -36,13 +78,13 @@ class Loop:
         self.fetchers: list[Fetcher] = []
 
     def fetcher(
-        self, limits: FetchLimits | None = None, capacity: int = 100, **settings: object
+        self, limits: FetchLimits | None = None, capacity: int = 100, **settings: Any
     ) -> Fetcher:
         settings.setdefault("allow_private", True)
         made = Fetcher(
             self.poller,
             self.resolver,
-            FetchSettings(AGENT, **settings),  # type: ignore[arg-type]
+            FetchSettings(AGENT, **settings),
             limits or FetchLimits(),
             capacity,
             self.clock,
@@ -74,12 +116,6 @@ class Loop:
         self.resolver.turn()
         for fetcher in self.fetchers:
             fetcher.turn(self.clock())
-
-    def until(self, done: Callable[[], object], seconds: float = 20.0) -> None:
-        end = time.monotonic() + seconds
-        while not done():
-            assert time.monotonic() < end, "took too long"
-            self.turn()
 
     def get(self, fetcher: Fetcher, request: Request) -> Response:
         fetcher.start(request)

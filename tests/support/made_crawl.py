@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from lycosa.archive.text import text_row
 from lycosa.archive.warc import record_ids, response_records, warcinfo
 from lycosa.clock import wall_now
 from lycosa.engine.exchange import Exchange, Exchanger
-from lycosa.frontier.protocol import Batch, Frontier, Link, Release
+from lycosa.frontier.protocol import Batch, Frontier, Release
 from lycosa.node.start import create, open_crawl
-from lycosa.records import Kind, Lease, PageRow, QueuedUrl, Request, Response
+from lycosa.records import PageRow, QueuedUrl, Response
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
-from lycosa.urls.domains import domain_id
-from lycosa.urls.fingerprint import content_hash, fingerprint
+from lycosa.urls.fingerprint import content_hash
+from support.made import link, made_request, page_of
 
 EMAIL = "tests@lycosa.example"
 WORDS = ("web", "spider", "silk", "orb", "weaver", "thread", "dew", "meadow", "venom", "egg")
@@ -41,26 +41,28 @@ def make(
     with opened(root, store, join) as (frontier, node):
         domains = max(1, pages // 10)
         name = root.name if join else "d"
-        links = [_link(f"{name}{n % domains}.test", f"/{n}") for n in range(pages)]
+        links = [link(f"https://{name}{n % domains}.test/{n}", depth=1) for n in range(pages)]
         frontier.add(links, rank=0)
-        _crawl(frontier, root, node, engines, warc, segment_bytes)
+        made = (
+            _Engine(frontier, root, node, warc=warc, segment_bytes=segment_bytes)
+            for _ in range(engines)
+        )
+        _crawl(frontier, list(made))
 
 
 def finish(root: Path, store: str = "sqlite") -> None:
     """Go on with a crawl until nothing is queued."""
     with opened(root, store, resume=True) as (frontier, node):
-        _crawl(frontier, root, node, 1, True, 6000)
+        _crawl(frontier, [_Engine(frontier, root, node, warc=True, segment_bytes=6000)])
         assert frontier.backlog()[0] == 0
 
 
-def _crawl(
-    frontier: Frontier, root: Path, node: str, engines: int, warc: bool, segment_bytes: int
-) -> None:
-    workers = [_Worker(frontier, root, node, warc, segment_bytes) for _ in range(engines)]
-    while sum(worker.work() for worker in workers):
+def _crawl(frontier: Frontier, engines: list[_Engine]) -> None:
+    """Until nothing is queued."""
+    while sum(engine.work() for engine in engines):
         pass
-    for worker in workers:
-        worker.end()
+    for engine in engines:
+        engine.end()
     frontier.put_settings({"seeds_loaded": 1, "finished": 1})
 
 
@@ -82,37 +84,41 @@ def make_empty(root: Path) -> None:
     create(root / "crawl.sqlite", crawl_settings())
 
 
-def _link(domain: str, path: str) -> Link:
-    url = f"https://{domain}{path}"
-    return (domain_id(domain), fingerprint(url), url, 1, domain, 0)
-
-
-class _Worker:
+class _Engine:
     """What an engine does, without a network."""
 
-    def __init__(self, frontier: Frontier, root: Path, node: str, warc: bool, size: int) -> None:
+    def __init__(
+        self, frontier: Frontier, root: Path, node: str, *, warc: bool, segment_bytes: int
+    ) -> None:
         self.owner = frontier.register("host", 1, node, str(root))
         self.frontier = frontier
         self.ids = record_ids()
-        self.ledger = Ledger(root, self.owner, size)
-        text = SegmentWriter(root, "text", self.owner, size)
-        kept = SegmentWriter(root, "warc", self.owner, 8 * size, self._info) if warc else None
-        clock: Callable[[], float] = lambda: 1.0  # noqa: E731
-        self.exchanger = Exchanger(frontier, self.owner, clock, text, kept, self.ledger)
+        self.ledger = Ledger(root, self.owner, segment_bytes)
+        text = SegmentWriter(root, "text", self.owner, segment_bytes)
+        kept = None
+        if warc:
+            kept = SegmentWriter(root, "warc", self.owner, 8 * segment_bytes, head=self._info)
+        self.exchanger = Exchanger(frontier, self.owner, lambda: 1.0, text, kept, self.ledger)
         self.warc = warc
         self.chance = random.Random(self.owner)
 
     def _info(self, name: str) -> bytes:
-        return warcinfo(name, wall_now(), self.ids, "lycosa", EMAIL, "agent", "tests")
+        return warcinfo(
+            name, wall_now(), self.ids,
+            software="lycosa", operator=EMAIL, user_agent="agent", part_of="tests",
+        )  # fmt: skip
 
     def work(self) -> bool:
         leases = self.frontier.lease(self.owner, 1)
         batch = Batch(stats={"outcomes": {}, "ok": 0, "pages": 0})
         for lease in leases:
             for url in lease.urls:
-                batch.pages.append(self._page(lease, url))
+                batch.pages.append(self._page(url))
                 self.ledger.started([(lease.name, wall_now())])
-                self.ledger.ended(lease.name, wall_now(), wall_now(), 1, "192.0.2.1", "ok")
+                now = wall_now()
+                self.ledger.ended(
+                    lease.name, now, now, requests=1, address="192.0.2.1", outcome="ok"
+                )
             batch.released.append(Release(lease.domain_id, 1))
         reply = self.exchanger.perform(Exchange(batch))
         assert reply.error is None, reply.error
@@ -124,18 +130,16 @@ class _Worker:
         self.frontier.retire(self.owner)
         self.ledger.close()
 
-    def _page(self, lease: Lease, url: QueuedUrl) -> PageRow:
-        row = PageRow(
-            lease.domain_id, url.fp, url.url, url.order, url.depth, wall_now(), 200, "ok",
-            "text/html",
-        )  # fmt: skip
+    def _page(self, url: QueuedUrl) -> PageRow:
+        row = page_of(url, fetched_ms=wall_now())
+        row.content_type = "text/html"
         if self.chance.random() < 0.1:
             row.status, row.outcome = 404, "http-404"
         else:
             text = " ".join(self.chance.choices(WORDS, k=self.chance.randrange(5, 120)))
             row.text_chars, row.content_hash = len(text), content_hash(text)
             row.text_row = text_row(
-                row.url, row.fetched_ms, 200, "title", "en", text,
+                row.url, row.fetched_ms, row.status, title="title", lang="en", text=text,
                 depth=row.depth, content_type="text/html", content_hash=row.content_hash,
             )  # fmt: skip
         if self.warc:
@@ -144,11 +148,6 @@ class _Worker:
         return row
 
     def _response(self, row: PageRow) -> Response:
-        request = Request(row.url, lease_host(row.url), 443, True, Kind.PAGE, 0.0)
         body = f"<p>{' '.join(self.chance.choices(WORDS, k=60))}".encode()
         head = b"HTTP/1.1 %d OK\r\nContent-Type: text/html\r\n\r\n" % row.status
-        return Response(request, row.status, head, body, address="192.0.2.1")
-
-
-def lease_host(url: str) -> str:
-    return url.split("/")[2]
+        return Response(made_request(row.url), row.status, head, body, address="192.0.2.1")

@@ -1,4 +1,4 @@
-"""Replies that are not quite HTTP, and what each comes to."""
+"""Replies that are not quite HTTP, and what the fetcher makes of each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ PAGE = b"<title>x</title>" * 100
 OK = reply(PAGE)
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
-# What malformed replies come to: (reply, failure, truncated, status, body)
-NEVERMIND = None
+# (reply, failure, truncated, status, body)
 MALFORMED: dict[str, tuple[bytes, str, str, int, bytes | None]] = {
     "no status line": (b"hello\n" * 10, Failure.PROTOCOL, "", 0, b""),
     "icy": (b"ICY 200 OK\r\n\r\nx", Failure.PROTOCOL, "", 0, b""),

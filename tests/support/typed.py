@@ -1,4 +1,4 @@
-"""How a person would type this Python: by its bare name where the shell finds it by that."""
+"""How a message names this Python: by its bare name where a shell finds it by that."""
 
 from __future__ import annotations
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import random
 from array import array
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from xxhash import xxh3_64_intdigest
 
 from lycosa.engine import harvest
 from lycosa.engine.harvest import Harvest, HarvestRules
-from lycosa.engine.scheduler import Held
-from lycosa.frontier.protocol import Batch
+from lycosa.frontier.protocol import Batch, Link
 from lycosa.metrics import Stats
 from lycosa.urls.canonical import MAX_URL
-from lycosa.urls.domains import domain_id
 from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import NOT_TEXT, Scope, ScopeRules
+from support.made import held
 
 join = pytest.importorskip(
     "lycosa.urls._links", reason="needs a C compiler when lycosa is installed"
@@ -58,11 +56,11 @@ def taken(
     rules: ScopeRules, pages: list[tuple[str, list[str]]], depth: int, seeded: bool
 ) -> tuple[list[set[tuple[int, int, int, str]]], dict[str, int]]:
     made = Harvest(HarvestRules(), Scope(rules), lambda request: b"", iter(()))
-    held = Held(domain_id("a.test"), "a.test", seeded, 70.0, 0, 0, 5, 0.0, deque(), {})
+    a_test = held("a.test", seeded=seeded, queued=5)
     stats, found = Stats(), []
     for base, hrefs in pages:
         batch = Batch()
-        made._links(held, hrefs, base, depth, batch, stats)
+        made._links(a_test, hrefs, base, depth, batch, stats)
         # Of two spellings with one fingerprint either may win: plain links come first.
         links = {(ident, fp, depth, domain) for ident, fp, _, depth, domain, _ in batch.links}
         assert len(links) == len(batch.links)
@@ -84,8 +82,11 @@ def test_both_ways_find_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
     assert compiled == taken(rules, pages, depth, seeded)
 
 
-def joined(hrefs: list[str], depth: int = 1, hashed: Callable[[bytes], int] = xxh3_64_intdigest):  # type: ignore[no-untyped-def]
-    rows: list[tuple[int, int, str, int, str, int]] = []
+def joined(
+    hrefs: Sequence[object], depth: int = 1, hashed: Callable[[bytes], object] = xxh3_64_intdigest
+) -> tuple[list[Link], list[object]]:
+    """The links that the module took, and the hrefs that it left."""
+    rows: list[Link] = []
     left = join(
         hrefs, "https://a.test", "https://a.test/d/", 5, "a.test", depth, 0, rows,
         array("q", bytes(8 * 1024)), (4, 1000, NOT_TEXT, hashed, fingerprint),
@@ -125,8 +126,8 @@ def test_an_error_of_the_hash_comes_out() -> None:
     with pytest.raises(ArithmeticError):
         joined(["/x"], hashed=fails)
     with pytest.raises(TypeError):
-        joined(["/x"], hashed=str)  # type: ignore[arg-type]
+        joined(["/x"], hashed=str)
 
 
 def test_what_is_no_href_is_left() -> None:
-    assert joined([None, b"/x"]) == ([], [None, b"/x"])  # type: ignore[list-item]
+    assert joined([None, b"/x"]) == ([], [None, b"/x"])

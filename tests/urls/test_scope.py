@@ -16,9 +16,13 @@ from support.cpu import cpu_seconds
 RULES = ScopeRules()
 
 
-def refused(url: str, rules: ScopeRules = RULES, depth: int = 0, seeded: bool = True) -> str:
+def refused(
+    url: str, rules: ScopeRules | Scope = RULES, depth: int = 0, seeded: bool = True
+) -> str:
+    """The reason why a scope, or the one that follows some rules, refuses a URL."""
+    scope = rules if isinstance(rules, Scope) else Scope(rules)
     host = split(url).host
-    reason = Scope(rules).refuses(url, host, domain_of(host), depth, seeded)
+    reason = scope.refuses(url, host, domain_of(host), depth, seeded)
     assert reason == "" or reason in REASONS
     return reason
 
@@ -108,10 +112,10 @@ def test_what_only_looks_like_a_file_type(tail: str) -> None:
 def test_exclusions_can_be_exchanged() -> None:
     before = Scope(replace(RULES, max_depth=1, exclude=("a.com",)))
     after = before.excluding(["b.com"])
-    assert after.refuses("https://b.com/", "b.com", "b.com", 0, True) == "excluded"
-    assert after.refuses("https://a.com/", "a.com", "a.com", 0, True) == ""
-    assert after.refuses("https://a.com/", "a.com", "a.com", 2, True) == "depth"
-    assert before.refuses("https://b.com/", "b.com", "b.com", 0, True) == ""
+    assert refused("https://b.com/", after) == "excluded"
+    assert refused("https://a.com/", after) == ""
+    assert refused("https://a.com/", after, depth=2) == "depth"
+    assert refused("https://b.com/", before) == ""
 
 
 def test_hostile_patterns_and_paths_cost_little() -> None:
@@ -121,7 +125,7 @@ def test_hostile_patterns_and_paths_cost_little() -> None:
     url = "https://example.com/" + "a" * 1970
 
     def found(url: str) -> str:
-        return scope.refuses(url, "example.com", "example.com", 0, True)
+        return scope.refuses(url, "example.com", "example.com", depth=0, seeded=True)
 
     assert found(url) == ""
     assert cpu_seconds(lambda: found(url), enough=0.2) < 0.5

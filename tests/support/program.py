@@ -1,7 +1,10 @@
-"""The real program against a simulated web: start it, kill it, look at what it kept."""
+"""The real program as a process: run one command, or start a crawl of a simulated web, kill it, and
+look at what it kept."""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import signal
 import sqlite3
@@ -9,23 +12,26 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from lycosa.archive.segments import segment_name
-from lycosa.archive.text import iter_rows
 from lycosa.frontier.protocol import DATABASE, open_reader
 from lycosa.simweb.check import Report, Violation, check
 from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.world import World
+from support.kept import committed_lengths, texts_in
 
 SERVER_LAG = 1.0  # seconds between a request's arrival and its line in the log, on a loaded machine
 UNREAD = 0.5  # seconds in which an answer may wait to be read on such a machine
 EMAIL = "tests@lycosa.example"
-started: list[subprocess.Popen[bytes]] = []  # to end what a failed test leaves behind
+Words = list[str | Path]  # of a command line
+started: list[subprocess.Popen[bytes]] = []  # ended by a fixture if a failed test left them
 
 
-# A user without root may mount in a name space in which it counts as root.
+# A user who is not root may mount in a name space in which it counts as root.
 UNSHARE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 
 
@@ -37,15 +43,22 @@ def lycosa(
     *words: str | Path,
     timeout: float = 60,
     variables: dict[str, str] | None = None,
-    **options: object,
+    stdin: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
     command = [sys.executable, "-m", "lycosa", *map(str, words)]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("LYCOSA_")}
-    options["env"] = {**environ, **(variables or {})}
-    return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        command, capture_output=True, text=True, timeout=timeout, **options
+    environ.update(variables or {})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=timeout, env=environ, input=stdin
     )
+
+
+def status(data: Path, *flags: str) -> dict[str, Any]:
+    """What `lycosa status` tells of a crawl; {} as long as there is nothing to tell."""
+    done = lycosa("status", "--json", "--data-dir", data, *flags)
+    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+    return found
 
 
 class Crawl:
@@ -74,53 +87,55 @@ class Crawl:
         words = ["--resume"] if resume else [str(self.seeds)]
         return [sys.executable, "-m", "lycosa", "crawl", *words, *self.flags]
 
-    def start(self, resume: bool = False, **options: object) -> subprocess.Popen[bytes]:
+    def start(self, resume: bool = False, **options: Any) -> subprocess.Popen[bytes]:
         """Start it as the leader of its own process group."""
         with self.log.open("ab") as log:
-            process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
+            process: subprocess.Popen[bytes] = subprocess.Popen(
                 self.command(resume), stdout=log, stderr=log, start_new_session=True, **options
             )
         started.append(process)
         return process
 
-    def run(self, resume: bool = False, timeout: float = 300, **options: object) -> int:
+    def run(self, resume: bool = False, timeout: float = 300, **options: Any) -> int:
         """Run it to its end; returns the exit code."""
         process = self.start(resume, **options)
         try:
-            code: int = process.wait(timeout)
+            return process.wait(timeout)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-        return code
 
     # -- what it kept -------------------------------------------------------------------------
 
     def database(self) -> sqlite3.Connection:
-        """Never made here: the crawl puts its own in place, and would lose its log to ours."""
+        """Not created here: a crawl puts its own file in place, and ours would take its log."""
         path = (self.data / DATABASE).absolute()
         return sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)
 
-    def rows(self, query: str) -> list[tuple[object, ...]]:
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
         db = self.database()
         try:
             return db.execute(query).fetchall()
         finally:
             db.close()
 
+    def pages(self) -> int:
+        """Pages that are committed; 0 as long as there is no store."""
+        try:
+            return int(self.rows("SELECT sum(pages) FROM crawlers")[0][0] or 0)
+        except sqlite3.Error:
+            return 0
+
     def outcomes(self) -> dict[str, int]:
-        return dict(self.rows("SELECT outcome, count(*) FROM pages GROUP BY outcome"))  # type: ignore[arg-type]
+        return dict(self.rows("SELECT outcome, count(*) FROM pages GROUP BY outcome"))
 
     def committed(self) -> dict[str, int]:
-        reader = open_reader(self.data)
-        try:
-            found = reader.committed_segments()
-        finally:
-            reader.close()
-        return {segment_name(kind, number): length for (kind, number), length in found.items()}  # type: ignore[arg-type]
+        with closing(open_reader(self.data)) as reader:
+            return committed_lengths(reader)
 
     def texts(self) -> Counter[str]:
         """How often the text of each URL is in the archive."""
-        return Counter(row["url"] for row in iter_rows(self.data, self.committed()))
+        return texts_in(self.data, self.committed())
 
     def kept(self) -> set[str]:
         return {str(url) for (url,) in self.rows("SELECT url FROM pages WHERE outcome = 'ok'")}
@@ -166,8 +181,6 @@ class Crawl:
 
     def engines_alive(self) -> bool:
         """Whether a process holds the lock of the directory."""
-        import fcntl
-
         with (self.data / "lycosa.lock").open() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -181,9 +194,9 @@ def soft(world: World, extra: set[str]) -> set[str]:
     return {url for url in extra if "/reset/" not in url}
 
 
-def wait_for(condition: object, seconds: float = 30.0) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait for something that another process does."""
     end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
