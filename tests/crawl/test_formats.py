@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Crawl, lycosa
-from kept_formats import FLAGS, WORLD, kept, unpack
 
 from lycosa.frontier import queries
 from lycosa.simweb.serve import SimWeb
+from support.kept_formats import FLAGS, WORLD, kept, unpack
+from support.program import Crawl, lycosa
 
 STORES = ("sqlite", "postgres")
 

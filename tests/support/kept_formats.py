@@ -1,7 +1,7 @@
 """Crawls as older formats left them, kept for ever: a format is never changed after it is kept.
 
-    python tests/crawl/kept_formats.py sqlite      # writes tests/crawl/formats/sqlite-N.tar.gz
-    python tests/crawl/kept_formats.py postgres
+    python tests/support/kept_formats.py sqlite      # writes tests/formats/sqlite-N.tar.gz
+    python tests/support/kept_formats.py postgres
 
 N is the format number of the code that runs. Each is a crawl of the same small web, killed in the
 middle: engines hold domains, the ledger ends in visits without an end, segments are open. It is
@@ -21,16 +21,15 @@ from pathlib import Path
 import psycopg
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]  # when this file is the program
-
-from harness import Crawl, wait_for  # noqa: E402
+sys.path.insert(0, str(HERE.parent))  # when this file is the program
 
 from lycosa.frontier import queries  # noqa: E402
 from lycosa.simweb.serve import SimWeb  # noqa: E402
 from lycosa.simweb.spec import WorldSpec  # noqa: E402
 from support.postgres import OwnServer, servers  # noqa: E402
+from support.program import Crawl, wait_for  # noqa: E402
 
-FORMATS = HERE / "formats"
+FORMATS = HERE.parent / "formats"
 DUMP = "store.sql"  # beside the data directory, where the store is PostgreSQL
 WORLD = WorldSpec(seed=14, domains=12, pages=12, page_bytes=3_000, links=15, delay=0.4)
 # A short lease: a database on another server gives out no domain before the last one has ended.
@@ -74,8 +73,8 @@ def _dumped(server: OwnServer) -> bytes:
     """What fills an empty schema with all that is in the server's own."""
     words = ["--inserts", "--no-owner", "--no-privileges", "--schema=public", server.url]
     text = subprocess.run([server.program("pg_dump"), *words], check=True, capture_output=True)
-    unwanted = (b"\\", b"--", b"SET ", b"COMMENT ON SCHEMA", b"CREATE SCHEMA")
-    unwanted += (b"SELECT pg_catalog.set_config('search_path'",)
+    path = b"SELECT pg_catalog.set_config('search_path'"
+    unwanted = (b"\\", b"--", b"SET ", b"COMMENT ON SCHEMA", b"CREATE SCHEMA", path)
     lines = [each for each in text.stdout.split(b"\n") if each and not each.startswith(unwanted)]
     return b"\n".join(lines).replace(b"public.", b"")
 
