@@ -62,7 +62,7 @@ class Driver:
     def __init__(self, filled: Filled, pages: Pages, batch: int) -> None:
         self.filled, self.pages, self.batch = filled, pages, batch
         self.store: Any = filled.open()
-        self.owner = self.store.register("bench", os.getpid(), "bench", "/bench")
+        self.engine_id = self.store.register("bench", os.getpid(), "bench", "/bench")
         self.kept: list[tuple[Lease, QueuedUrl]] = []
         self.cost = Cost()
 
@@ -83,12 +83,12 @@ class Driver:
 
     def round(self) -> None:
         visits = self.kept
-        leases = self.timed("lease", self.store.lease, self.owner, self.batch - len(visits))
+        leases = self.timed("lease", self.store.lease, self.engine_id, self.batch - len(visits))
         self.cost.handed += sum(len(lease.urls) for lease in leases)
         visits = visits + [(lease, lease.urls[0]) for lease in leases if lease.urls]
         keep = {lease.domain_id: lease for lease in leases[: self.batch // 5] if lease.urls}
         batch = self.pages.batch(visits, set(keep), self.store.now_ms())
-        self.timed("commit", self.store.commit, self.owner, batch)
+        self.timed("commit", self.store.commit, self.engine_id, batch)
         self.cost.pages += len(batch.pages)
         runs = self.timed("refill", self.store.refill, list(keep))
         self.kept = [(keep[ident], urls[0]) for ident, urls in runs.items() if urls]

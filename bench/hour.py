@@ -81,7 +81,7 @@ class Watch:
             with contextlib.closing(
                 sqlite3.connect(f"file:{self._database}?mode=ro", uri=True, timeout=1)
             ) as db:
-                rows = db.execute("SELECT stats FROM crawlers WHERE stats <> ''").fetchall()
+                rows = db.execute("SELECT stats FROM engines WHERE stats <> ''").fetchall()
         except sqlite3.Error:
             return []  # it does not exist yet
         return [stats for (text,) in rows if "store_lag_s" in (stats := json.loads(text or "{}"))]

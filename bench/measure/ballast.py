@@ -40,7 +40,7 @@ def ballast(database: Path, domains: int, urls: int) -> None:
         db.execute("CREATE TEMP TABLE each (k INTEGER PRIMARY KEY)")
         db.executemany("INSERT INTO each VALUES (?)", [(k,) for k in range(urls)])
         db.execute(
-            "INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued) "
+            "INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued) "
             "SELECT id, 'b' || i || '.test', 0, ?1, ?1, ?2 FROM load ORDER BY id", (FAR_MS, urls),
         )  # fmt: skip
         db.execute(

@@ -28,7 +28,7 @@ SELECT {id}, {base} + u.i, {fp}, 1, 0, 0, {url}
 FROM {domains}, {numbers} ORDER BY 1, 2
 """
 DOMAINS = """
-INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued)
+INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued)
 SELECT {id}, 'site' || d.n || '.example', 0, {now} - 3600000 + d.n, 0, {each}
 FROM {domains} ORDER BY 1
 """
@@ -229,7 +229,7 @@ class FilledSqlite:
 def _rewind(kind: str, visited: int) -> str:
     """Domains below a number are ready before all others, in their order."""
     return (
-        "UPDATE domains SET lease_owner = 0, polite_at = 0, ready_at = d.n FROM "
+        "UPDATE domains SET engine_id = 0, polite_at = 0, ready_at = d.n FROM "
         f"{_series(kind, 'd', 'n', 0, visited - 1)} WHERE domains.id = {ID_SQL.format(n='d.n')}"
     )
 

@@ -165,7 +165,7 @@ def test_visits_are_put_together_across_rotated_files(tmp_path: Path) -> None:
     assert len(listed(tmp_path, "visits")) > 1
     whole = made_visit("a.com", 10, 20, address="192.0.2.1", learned_ms=90_000)
     assert list(read_visits(tmp_path)) == [
-        replace(whole, owner=5, requests=3),
+        replace(whole, engine_id=5, requests=3),
         LedgerVisit(5, "b.com", 11, 11, unfinished=True),
         LedgerVisit(5, "c.com", 12, 12, unfinished=True),
     ]
@@ -184,11 +184,14 @@ def test_a_visit_dropped_without_an_end_is_unfinished(tmp_path: Path) -> None:
 
 
 def test_the_same_domain_in_two_engines_is_two_visits(tmp_path: Path) -> None:
-    for owner in (1, 2):
-        book = Ledger(tmp_path, owner, BIG)
-        book.started([("a.com", owner)])
+    for engine_id in (1, 2):
+        book = Ledger(tmp_path, engine_id, BIG)
+        book.started([("a.com", engine_id)])
         book.close()
-    assert [(visit.owner, visit.start_ms) for visit in read_visits(tmp_path)] == [(1, 1), (2, 2)]
+    assert [(visit.engine_id, visit.start_ms) for visit in read_visits(tmp_path)] == [
+        (1, 1),
+        (2, 2),
+    ]
 
 
 def torn_at(root: Path, cut: int) -> Path:
@@ -290,12 +293,12 @@ def test_the_tail_covers_files_that_no_commit_knows(tmp_path: Path) -> None:
 
 
 def visit(
-    domain: str, start: float, end: float, owner: int = 1, learned: float = -1
+    domain: str, start: float, end: float, engine_id: int = 1, learned: float = -1
 ) -> LedgerVisit:
     """Times in seconds."""
     learned_ms = None if learned < 0 else int(learned * 1000)
     start_ms, end_ms = int(start * 1000), int(end * 1000)
-    return made_visit(domain, start_ms, end_ms, owner=owner, learned_ms=learned_ms)
+    return made_visit(domain, start_ms, end_ms, engine_id=engine_id, learned_ms=learned_ms)
 
 
 def test_a_polite_crawl_passes() -> None:
@@ -307,15 +310,15 @@ def test_a_polite_crawl_passes() -> None:
 
 
 def test_one_millisecond_too_soon_is_found() -> None:
-    report = audit_visits([visit("a", 0, 1), visit("a", 70.999, 72, owner=2)], 70.0)
+    report = audit_visits([visit("a", 0, 1), visit("a", 70.999, 72, engine_id=2)], 70.0)
     assert (report.ok, report.too_soon, report.overlaps) == (False, 1, 0)
     [example] = report.examples
     assert (example.domain, example.end_ms, example.start_ms) == ("a", 1000, 70_999)
-    assert (example.needed_ms, example.owners) == (70_000, (1, 2))
+    assert (example.needed_ms, example.engine_ids) == (70_000, (1, 2))
 
 
 def test_overlap_of_two_engines_is_found_in_any_order() -> None:
-    visits = [visit("a", 0, 10, owner=1), visit("a", 5, 6, owner=2), visit("b", 5, 6)]
+    visits = [visit("a", 0, 10, engine_id=1), visit("a", 5, 6, engine_id=2), visit("b", 5, 6)]
     for order in (visits, visits[::-1]):
         report = audit_visits(order, 0.0)
         assert (report.overlaps, report.too_soon) == (1, 0)
@@ -329,8 +332,8 @@ def test_a_short_visit_inside_a_long_one_does_not_hide_its_end() -> None:
 def test_a_learnt_delay_holds_until_another_is_learnt() -> None:
     polite = [
         visit("a", 0, 1, learned=200),
-        visit("a", 201, 202, owner=2),  # knows nothing new: 200 s still hold
-        visit("a", 402, 403, owner=2, learned=0),
+        visit("a", 201, 202, engine_id=2),  # knows nothing new: 200 s still hold
+        visit("a", 402, 403, engine_id=2, learned=0),
         visit("a", 473, 474),
     ]
     assert audit_visits(polite, 70.0).ok
@@ -384,9 +387,9 @@ def test_from_the_files_to_the_proof(tmp_path: Path) -> None:
 Line = tuple[str, str, int, int]
 
 
-def on_file(root: Path, owner: int, lines: list[Line]) -> None:
+def on_file(root: Path, engine_id: int, lines: list[Line]) -> None:
     """A ledger: ('c', name, to_ms, doubt) and ('v', domain, start, end) by that clock."""
-    book = Ledger(root, owner, BIG)
+    book = Ledger(root, engine_id, BIG)
     to_ms = 0
     for kind, name, first, second in lines:
         if kind == "c":
@@ -410,13 +413,13 @@ def test_visits_of_one_machine_are_judged_by_its_own_clock(tmp_path: Path) -> No
     assert report.ok and (report.visits, report.smallest_gap_ms) == (6, 70_000)
 
 
-@pytest.mark.parametrize("owner", [1, 2])
-def test_a_violation_is_found_whatever_the_clock_did(tmp_path: Path, owner: int) -> None:
+@pytest.mark.parametrize("engine_id", [1, 2])
+def test_a_violation_is_found_whatever_the_clock_did(tmp_path: Path, engine_id: int) -> None:
     first = [("c", "here", 500, 5), ("v", "a.com", 0, 1000)]
     later = [("c", "here", 1400, 900), ("v", "a.com", 70_980, 71_500)]  # 20 ms too soon
-    on_file(tmp_path, 1, first + later if owner == 1 else first)
-    if owner != 1:
-        on_file(tmp_path, owner, later)
+    on_file(tmp_path, 1, first + later if engine_id == 1 else first)
+    if engine_id != 1:
+        on_file(tmp_path, engine_id, later)
     report = audit_visits(read_visits(tmp_path), 70.0)
     assert (report.too_soon, report.smallest_gap_ms) == (1, 69_980)
 

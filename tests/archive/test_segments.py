@@ -22,9 +22,9 @@ from lycosa.archive.segments import (
     disk_error,
     listed,
     parse_name,
+    segment_engine,
     segment_id,
     segment_name,
-    segment_owner,
 )
 from lycosa.errors import DiskFull, StoreError, UserError
 from support.made import made_row
@@ -45,11 +45,13 @@ def run_python(program: str, *args: object, prefix: tuple[str, ...] = ()) -> str
 
 
 @pytest.mark.parametrize("kind", ["text", "warc", "visits"])
-@pytest.mark.parametrize(("owner", "seq"), [(1, 1), (12, 3), (999_999, 99_999), (1_234_567, 8)])
-def test_a_name_and_its_number_are_the_same_thing(kind: SegmentKind, owner: int, seq: int) -> None:
-    number = segment_id(owner, seq)
+@pytest.mark.parametrize(("engine_id", "seq"), [(1, 1), (12, 3), (999_999, 99_999), (1_234_567, 8)])
+def test_a_name_and_its_number_are_the_same_thing(
+    kind: SegmentKind, engine_id: int, seq: int
+) -> None:
+    number = segment_id(engine_id, seq)
     assert parse_name(segment_name(kind, number)) == (kind, number)
-    assert segment_owner(number) == owner
+    assert segment_engine(number) == engine_id
 
 
 def test_names_are_as_documented() -> None:
@@ -74,10 +76,10 @@ def test_other_names_are_no_segments(name: str) -> None:
     assert parse_name(name) is None
 
 
-@pytest.mark.parametrize(("owner", "seq"), [(0, 1), (1, 0), (1, 100_000), (-1, 5)])
-def test_a_number_that_could_mean_another_segment_is_refused(owner: int, seq: int) -> None:
+@pytest.mark.parametrize(("engine_id", "seq"), [(0, 1), (1, 0), (1, 100_000), (-1, 5)])
+def test_a_number_that_could_mean_another_segment_is_refused(engine_id: int, seq: int) -> None:
     with pytest.raises(StoreError):
-        segment_id(owner, seq)
+        segment_id(engine_id, seq)
 
 
 # Writing
@@ -315,7 +317,7 @@ def test_cut_back_of_an_empty_directory(tmp_path: Path) -> None:
 
 def test_a_fenced_writer_undoes_only_its_own(tmp_path: Path) -> None:
     before = open_files()
-    mine, other = (SegmentWriter(tmp_path, "text", owner, 10) for owner in (1, 2))
+    mine, other = (SegmentWriter(tmp_path, "text", engine_id, 10) for engine_id in (1, 2))
     mine.append(b"12345")
     committed = {state.name: state.length for state in mine.sync()}
     for writer in (mine, other):
@@ -398,10 +400,10 @@ ENGINE = """
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("CREATE TABLE IF NOT EXISTS pages (url, segment, frame, at)")
     db.execute("CREATE TABLE IF NOT EXISTS segments (name PRIMARY KEY, length)")
-    owner = int(sys.argv[2])
-    writer = SegmentWriter(root, "text", owner, 4000)
+    engine_id = int(sys.argv[2])
+    writer = SegmentWriter(root, "text", engine_id, 4000)
     for batch in range(10**6):
-        urls = [f"http://x/{owner}/{batch}/{i}" for i in range(5)]
+        urls = [f"http://x/{engine_id}/{batch}/{i}" for i in range(5)]
         frame, offsets = text.pack([text.text_row(u, 0, 200, "", "", u * 20) for u in urls])
         segment, start = writer.append(frame)
         states = writer.sync()
@@ -416,14 +418,14 @@ ENGINE = """
 
 
 def test_kill_dash_nine_leaves_each_page_exactly_once(tmp_path: Path) -> None:
-    for owner in (1, 2, 3):
+    for engine_id in (1, 2, 3):
         engine = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(ENGINE), str(tmp_path), str(owner)],
+            [sys.executable, "-c", textwrap.dedent(ENGINE), str(tmp_path), str(engine_id)],
             stdout=subprocess.PIPE,
         )
         assert engine.stdout is not None
         assert engine.stdout.readline() == b"going\n"
-        time.sleep(0.02 * owner)  # to be hit at different points; none is special
+        time.sleep(0.02 * engine_id)  # to be hit at different points; none is special
         engine.send_signal(signal.SIGKILL)
         engine.wait()
         engine.stdout.close()
@@ -431,10 +433,10 @@ def test_kill_dash_nine_leaves_each_page_exactly_once(tmp_path: Path) -> None:
             committed = dict(db.execute("SELECT name, length FROM segments"))
             pages = db.execute("SELECT url, segment, frame, at FROM pages").fetchall()
         db.close()
-        report = cut_back(tmp_path, committed, {owner})
+        report = cut_back(tmp_path, committed, {engine_id})
         assert not report.short
         rows = [row["url"] for row in text.iter_rows(tmp_path, committed)]
         assert sorted(rows) == sorted(page[0] for page in pages)
-        url, segment, frame, at = random.Random(owner).choice(pages)
+        url, segment, frame, at = random.Random(engine_id).choice(pages)
         length = committed[segment_name("text", segment)]
         assert text.read_row(tmp_path, segment, frame, at, length)["url"] == url

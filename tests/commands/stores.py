@@ -91,9 +91,9 @@ def make(root: Path, store: str, urls: Iterable[str], **settings: Any) -> Stored
 def visit(made: Stored, outcomes: dict[str, str], origins: Iterable[Origin] = ()) -> None:
     """An engine that records these URLs with these outcomes, and leaves."""
     frontier = made.open()
-    owner = frontier.register("host", 1)
+    engine_id = frontier.register("host", 1)
     batch = Batch(number=1)
-    for lease in frontier.lease(owner, 1000):
+    for lease in frontier.lease(engine_id, 1000):
         for url in lease.urls:
             if url.url in outcomes:
                 outcome = outcomes[url.url]
@@ -103,6 +103,6 @@ def visit(made: Stored, outcomes: dict[str, str], origins: Iterable[Origin] = ()
                 batch.pages.append(page)
         batch.origins += [(lease.domain_id, each) for each in origins]
         batch.released.append(Release(lease.domain_id, 0, queued=len(lease.urls)))
-    frontier.commit(owner, batch)
-    frontier.retire(owner)
+    frontier.commit(engine_id, batch)
+    frontier.retire(engine_id)
     frontier.close()

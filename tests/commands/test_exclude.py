@@ -116,9 +116,9 @@ def take_out(crawl: Stored, left_out: int = 1_000_000) -> None:
     frontier = crawl.open()
     frontier.rules = replace(frontier.rules, left_out=left_out)
     scope = Scope(ScopeRules(exclude=tuple(frontier.exclusions())))
-    owner = frontier.register("host", 1)
+    engine_id = frontier.register("host", 1)
     batch = Batch(number=1)
-    for lease in frontier.lease(owner, 100):
+    for lease in frontier.lease(engine_id, 100):
         if scope.excluded_domain(lease.name):
             batch.purges.append(Purge(lease.domain_id, "", "excluded", forget=True))
         else:
@@ -128,8 +128,8 @@ def take_out(crawl: Stored, left_out: int = 1_000_000) -> None:
                 if scope.excluded_by(url.url, host_of(url.url))
             ]
         batch.released.append(Release(lease.domain_id, 0, queued=len(lease.urls)))
-    frontier.commit(owner, batch)
-    frontier.retire(owner)
+    frontier.commit(engine_id, batch)
+    frontier.retire(engine_id)
     frontier.close()
 
 

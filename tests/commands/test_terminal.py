@@ -104,7 +104,7 @@ def test_nor_if_it_stands_in_the_database(crawled: tuple[Path, str]) -> None:
         db.execute(f"UPDATE pages SET {column} = {column} || ?", (NASTY + "\nforged 200 ok",))
     db.execute("UPDATE domains SET name = name || ?", (NASTY,))
     db.execute("UPDATE origins SET reason = ?, retry_ms = 1 << 50, failures = 3", (NASTY,))
-    db.execute("UPDATE crawlers SET host = ?", (NASTY,))
+    db.execute("UPDATE engines SET host = ?", (NASTY,))
     db.execute("INSERT INTO exclusions VALUES (?)", (f"a.example/{NASTY}*",))
     db.commit()
     db.close()

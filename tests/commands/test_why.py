@@ -15,7 +15,7 @@ FACTS = Facts(URL, -1, "example.org", NOW, asked=URL, robots_line="")
 ORIGIN = Origin("https://www.example.org", fetched_ms=NOW - 60_000, status=200, rules=b"x")
 QUEUE: dict[str, Any] = {"depth": 2, "attempts": 0, "flags": 0, "ahead": 0, "waits_until_ms": 0}
 DOMAIN: dict[str, Any] = {
-    "lease_owner": 0,
+    "engine_id": 0,
     "ready_at": NOW - 1,
     "pages": 5,
     "queued": 1200,
@@ -81,8 +81,8 @@ def test_a_wait_that_is_over_is_not_told() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"lease_owner": 7}, "held by engine 7"),
-        ({"lease_owner": -1}, "idle: nothing queued"),
+        ({"engine_id": 7}, "held by engine 7"),
+        ({"engine_id": -1}, "idle: nothing queued"),
         ({"ready_at": NOW + 30_000}, "left alone until 2027-01-15T08:00:30Z (30 s)"),
         ({}, "ready, waits for an engine"),
         ({"failures": 3}, "3 times in a row that it is overloaded"),

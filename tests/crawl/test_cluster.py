@@ -61,7 +61,7 @@ class Cluster:
 
     def pages(self) -> int:
         try:
-            return int(self.query("SELECT sum(pages) FROM crawlers")[0][0] or 0)
+            return int(self.query("SELECT sum(pages) FROM engines")[0][0] or 0)
         except psycopg.Error:
             return 0
 
@@ -114,12 +114,12 @@ def test_two_nodes_share_a_crawl(web: SimWeb, tmp_path: Path, postgres_url: str)
     first = cluster.start(0, resume=False)
     wait_for(lambda: cluster.pages() > 5)
     second = cluster.start(1)
-    wait_for(lambda: len(cluster.query("SELECT 1 FROM crawlers WHERE NOT dead")) == 2)
+    wait_for(lambda: len(cluster.query("SELECT 1 FROM engines WHERE NOT dead")) == 2)
     found = lycosa("status", "--store", postgres_url)
     cluster.finish(first, second)
     cluster.check()
     assert "node-0" in found.stdout and "node-1" in found.stdout
-    by_node = cluster.query("SELECT directory, pages FROM crawlers WHERE id > 0 ORDER BY id")
+    by_node = cluster.query("SELECT directory, pages FROM engines WHERE id > 0 ORDER BY id")
     assert all(int(str(pages)) > 5 for _, pages in by_node), by_node
     check_reading(cluster, postgres_url)
     assert "Traceback" not in cluster.logs()
@@ -154,7 +154,7 @@ def test_an_engine_that_slept_through_its_lease_is_replaced(
     wait_for(lambda: "slept through its lease" in cluster.nodes[0].log.read_text(), 40)
     cluster.finish(process)
     cluster.check()
-    assert len(cluster.query("SELECT 1 FROM crawlers WHERE id > 0")) == 2
+    assert len(cluster.query("SELECT 1 FROM engines WHERE id > 0")) == 2
 
 
 def check_reading(cluster: Cluster, store: str) -> None:
@@ -202,7 +202,7 @@ def killed_and_asleep(cluster: Cluster) -> None:
     first = cluster.start(0, resume=False)
     wait_for(lambda: cluster.pages() > 5)
     second, third = cluster.start(1), cluster.start(2)
-    wait_for(lambda: len(cluster.query("SELECT 1 FROM crawlers WHERE pages > 0")) >= 2, 60)
+    wait_for(lambda: len(cluster.query("SELECT 1 FROM engines WHERE pages > 0")) >= 2, 60)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
     os.killpg(second.pid, signal.SIGSTOP)

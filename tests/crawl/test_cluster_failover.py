@@ -40,7 +40,7 @@ def test_a_standby_that_lost_commits_is_promoted(
         standby.cut_off()
         before = cluster.pages()
         second = cluster.start(1)  # the standby will never have heard of it
-        wait_for(lambda: len(cluster.query("SELECT 1 FROM crawlers WHERE pages > 5")) == 2, 60)
+        wait_for(lambda: len(cluster.query("SELECT 1 FROM engines WHERE pages > 5")) == 2, 60)
         lost = cluster.pages() - before
         server.kill()
         time.sleep(1)

@@ -38,9 +38,9 @@ def test_nodes_and_server_fail_together(tmp_path: Path, nodes: int, seed: int) -
             cluster.check()
             report = web.check(DELAY)
             print(f"\n{nodes} nodes, seed {seed}: {report.text()}")
-            engines = cluster.query("SELECT count(*), sum(pages) FROM crawlers WHERE id > 0")
+            engines = cluster.query("SELECT count(*), sum(pages) FROM engines WHERE id > 0")
             print(f"engines, pages: {engines[0]}; texts: {sum(cluster.texts().values())}")
-            shares = cluster.query("SELECT node, sum(pages) FROM crawlers WHERE id > 0 GROUP BY 1")
+            shares = cluster.query("SELECT node, sum(pages) FROM engines WHERE id > 0 GROUP BY 1")
             print(f"pages by node: {sorted(int(str(pages)) for _, pages in shares)}")
             assert len(shares) == nodes
             assert "Traceback" not in cluster.logs()
@@ -72,7 +72,7 @@ class Chaos:
         cluster.finish(*self.running, seconds=500)
 
     def all_there(self) -> bool:
-        return len(self.cluster.query("SELECT 1 FROM crawlers WHERE NOT dead AND id > 0")) == len(
+        return len(self.cluster.query("SELECT 1 FROM engines WHERE NOT dead AND id > 0")) == len(
             self.cluster.nodes
         )
 

@@ -107,7 +107,7 @@ def test_no_copy_runs_beside_its_original_whoever_vouches_for_it(tmp_path: Path)
         original = Crawl(web, tmp_path, 0.5, "--engines", "1")
         process = original.start()
         wait_for(lambda: (original.data / DATABASE).exists())
-        wait_for(lambda: original.rows("SELECT 1 FROM crawlers WHERE NOT dead"))
+        wait_for(lambda: original.rows("SELECT 1 FROM engines WHERE NOT dead"))
         copy = tmp_path / "copy"
         shutil.copytree(original.data, copy)
         for more in ((), ("--moved",)):
@@ -131,7 +131,7 @@ def test_of_two_copies_one_runs(tmp_path: Path) -> None:
         crawl.flags[-1] = "100000"
         crawl.flags.append("--moved")
         process = crawl.start(resume=True)
-        wait_for(lambda: crawl.rows("SELECT 1 FROM crawlers WHERE NOT dead"))
+        wait_for(lambda: crawl.rows("SELECT 1 FROM engines WHERE NOT dead"))
         found = lycosa("crawl", "--resume", *crawl.flags, "--data-dir", other)
         assert refused(found, "A copy of this crawl runs on this machine"), found.stderr
         process.terminate()

@@ -61,7 +61,7 @@ def test_damage_while_it_runs_ends_it_as_failed(tmp_path: Path) -> None:
         assert crawl.run() == 0, crawl.log.read_text()
         crawl.flags[-1] = "1000000"
         process = crawl.start(resume=True)
-        wait_for(lambda: len(crawl.rows("SELECT id FROM crawlers WHERE NOT dead")) == 2)
+        wait_for(lambda: len(crawl.rows("SELECT id FROM engines WHERE NOT dead")) == 2)
         spoil(crawl.data / DATABASE, PAGE)
         assert process.wait(60) == 1, crawl.log.read_text()
     said = crawl.log.read_text()
@@ -77,7 +77,7 @@ def test_damage_that_no_engine_met_is_seen_at_the_end(tmp_path: Path) -> None:
         (root,) = crawl.rows("SELECT rootpage FROM sqlite_master WHERE name = 'pages'")
         crawl.flags[-1] = "500"
         process = crawl.start(resume=True)
-        wait_for(lambda: len(crawl.rows("SELECT id FROM crawlers WHERE NOT dead")) == 1)
+        wait_for(lambda: len(crawl.rows("SELECT id FROM engines WHERE NOT dead")) == 1)
         blank_first_leaf(crawl.data / DATABASE, int(str(root[0])))
         assert process.wait(60) == 1, crawl.log.read_text()
     assert "database is damaged" in crawl.log.read_text()

@@ -64,7 +64,7 @@ def test_running_out_of_open_files_lowers_concurrency_and_loses_nothing(tmp_path
         assert process.wait(120) == 0, crawl.log.read_text()[-2000:]
         crawl.check_complete()
         crawl.check_polite()
-    shortages = crawl.rows("SELECT sum(json_extract(stats, '$.local_shortage')) FROM crawlers")
+    shortages = crawl.rows("SELECT sum(json_extract(stats, '$.local_shortage')) FROM engines")
     assert int(str(shortages[0][0])) > 0
     assert "Traceback" not in crawl.log.read_text()
     assert lycosa("status", "--data-dir", crawl.data).returncode == 0

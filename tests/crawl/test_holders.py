@@ -43,7 +43,7 @@ def test_hosts_that_hold_much_memory_do_not_stop_a_crawl(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr[-2000:]
     with closing(sqlite3.connect(tmp_path / "data" / "crawl.sqlite")) as db:
         kept = db.execute("SELECT url FROM pages WHERE outcome = 'ok'").fetchall()
-        (rss,) = db.execute("SELECT max(json_extract(stats, '$.rss_mb')) FROM crawlers").fetchone()
+        (rss,) = db.execute("SELECT max(json_extract(stats, '$.rss_mb')) FROM engines").fetchone()
     assert sum("//good" in url for (url,) in kept) == GOOD * PAGES
     assert sum("//hold" in url for (url,) in kept) == HOLDERS, "what came of them is kept"
     assert rss < 900

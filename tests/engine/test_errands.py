@@ -49,8 +49,8 @@ class Engine:
             core_rules, Scheduler(DELAY, 100), harvest, scope, StoreClock(TO_MS),
             address_of=lambda url: world.address(url),
         )  # fmt: skip
-        owner = world.store.register("t", 1)
-        self.exchanger = Exchanger(world.connect(), owner, lambda: world.now, scope=scope)
+        engine_id = world.store.register("t", 1)
+        self.exchanger = Exchanger(world.connect(), engine_id, lambda: world.now, scope=scope)
 
     def ask(self) -> None:
         reply = self.exchanger.perform(self.core.exchange(self.world.now))

@@ -37,12 +37,12 @@ class Watched(SqliteFrontier):
         super().__init__(*args, **options)
         self._commit, self.commit = self.commit, self._watched
 
-    def _watched(self, owner: int, batch: Batch) -> Committed:
+    def _watched(self, engine_id: int, batch: Batch) -> Committed:
         files = list((self.root / "text").glob("*"))
         self.text_at_commit = sum(file.stat().st_size for file in files)
         if self.fail_before:
             raise StoreError("gone before")
-        result = self._commit(owner, batch)
+        result = self._commit(engine_id, batch)
         if self.fail_after:
             raise StoreError("gone after")
         return result
@@ -57,9 +57,9 @@ def store(tmp_path: Path) -> Iterator[Watched]:
 
 
 def exchanger(store: Watched, root: Path, renew_every: float = 0.0) -> Exchanger:
-    owner = store.register("t", 1)
-    text = SegmentWriter(root, "text", owner, 1 << 30)
-    return Exchanger(store, owner, lambda: 1.0, text, renew_every=renew_every)
+    engine_id = store.register("t", 1)
+    text = SegmentWriter(root, "text", engine_id, 1 << 30)
+    return Exchanger(store, engine_id, lambda: 1.0, text, renew_every=renew_every)
 
 
 def leased(store: Watched, work: Exchanger, *urls: str) -> Lease:
@@ -205,9 +205,9 @@ def test_answers_that_come_late_raise_no_false_alarm(tmp_path: Path, seed: int) 
         return NOW_MS + int(now[0] * 1000)
 
     store = Remote(tmp_path / "crawl.sqlite", StoreRules(), store_now, create=True)
-    owner = store.register("t", 1)
-    work = Exchanger(store, owner, lambda: now[0])
-    book = Ledger(tmp_path, owner, 1 << 20)
+    engine_id = store.register("t", 1)
+    work = Exchanger(store, engine_id, lambda: now[0])
+    book = Ledger(tmp_path, engine_id, 1 << 20)
     clock = work.perform(Exchange(Batch(stats=Stats().to_dict()))).clock
     assert clock is not None
     for turn in range(60):
@@ -265,8 +265,8 @@ def test_a_clock_that_was_set_is_followed() -> None:
 
 def test_new_exclusions_are_made_ready_beside_the_loop(store: Watched, tmp_path: Path) -> None:
     """A hundred thousand lines take the loop's thread no time: it gets a scope that is ready."""
-    owner = store.register("t", 1)
-    work = Exchanger(store, owner, lambda: 1.0, scope=Scope(ScopeRules(max_depth=3)))
+    engine_id = store.register("t", 1)
+    work = Exchanger(store, engine_id, lambda: 1.0, scope=Scope(ScopeRules(max_depth=3)))
     store.put_exclusions(["bad.test"])
     store.put_settings({"rules_version": 1})
     reply = work.perform(Exchange(Batch(stats=Stats().to_dict())))

@@ -42,7 +42,7 @@ class Worker:
         self.join()
 
     def join(self) -> None:
-        self.owner = self.store.register("crowd", os.getpid())
+        self.engine_id = self.store.register("crowd", os.getpid())
         self.renewed = 0.0
         self.number = 0
         self.batch = Batch()
@@ -57,7 +57,7 @@ class Worker:
                     self.thirst(self.store.now_ms(), False)
                     return
             except Fenced:
-                self.write("fenced", self.owner)
+                self.write("fenced", self.engine_id)
                 self.join()
             except StoreGone:
                 time.sleep(0.05)
@@ -69,7 +69,7 @@ class Worker:
             self.commit()
         sent = self.renewed
         asked = 0 if self.dry else self.store.now_ms()
-        leases = self.store.lease(self.owner, 8)
+        leases = self.store.lease(self.engine_id, 8)
         if not leases:
             self.thirst(asked, True)
         else:
@@ -105,7 +105,7 @@ class Worker:
         batch.number = self.number
         while True:
             try:
-                self.store.commit(self.owner, batch)
+                self.store.commit(self.engine_id, batch)
                 break
             except StoreGone:
                 time.sleep(0.05)
@@ -117,14 +117,14 @@ class Worker:
 
     def visit(self, lease: Lease) -> None:
         """One moment with a domain, one page of it kept (in the crowded ones, several)."""
-        self.write("begin", lease.domain_id, self.owner, self.store.now_ms(), lease.ready_ms)
+        self.write("begin", lease.domain_id, self.engine_id, self.store.now_ms(), lease.ready_ms)
         time.sleep(self.rng.uniform(0, 0.002))
         for queued in lease.urls:
-            self.write("given", queued.fp, self.owner)
+            self.write("given", queued.fp, self.engine_id)
             row = PageRow(lease.domain_id, queued.fp, queued.url, queued.order, 0, 1, 200, "ok")
             self.batch.pages.append(row)
         end = self.store.now_ms()
-        self.write("end", lease.domain_id, self.owner, end)
+        self.write("end", lease.domain_id, self.engine_id, end)
         self.batch.released.append(self._release(lease, end + DELAY_MS))
 
     def _release(self, lease: Lease, polite_ms: int) -> Release:

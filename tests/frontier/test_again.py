@@ -34,18 +34,18 @@ def key(url: str) -> Key:
 def crawled(bench: Bench, *urls: str, outcome: str = "connect", status: int = 0) -> int:
     """All of a.test is done and its domain given back; returns the engine."""
     seed(bench, *urls)
-    owner = bench.frontier.register("host", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("host", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = [page_of(url, outcome, status=status) for url in lease.urls]
     back = release(lease, bench.clock.ms + 70_000)
-    bench.frontier.commit(owner, batch(1, pages=done, released=[back]))
+    bench.frontier.commit(engine_id, batch(1, pages=done, released=[back]))
     assert bench.frontier.finished()
-    return owner
+    return engine_id
 
 
-def lease_after(bench: Bench, owner: int, seconds: float) -> list[Lease]:
+def lease_after(bench: Bench, engine_id: int, seconds: float) -> list[Lease]:
     bench.clock.pass_seconds(seconds)
-    return bench.frontier.lease(owner, 10)
+    return bench.frontier.lease(engine_id, 10)
 
 
 def told(bench: Bench) -> dict[str, Any]:
@@ -77,18 +77,18 @@ def check_counts(bench: Bench) -> None:
 
 
 def test_a_page_is_queued_again_and_fetched_once(bench: Bench) -> None:
-    owner = crawled(bench, "https://a.test/1", "https://a.test/2")
+    engine_id = crawled(bench, "https://a.test/1", "https://a.test/2")
     assert bench.frontier.requeue([key("https://a.test/1")]) == {"connect": 1}
     assert bench.frontier.requeue([key("https://a.test/1")]) == {}  # it is queued, not done
     check_counts(bench)
     assert not bench.frontier.finished()
-    assert lease_after(bench, owner, 69) == []  # the delay holds
-    (lease,) = lease_after(bench, owner, 1)
+    assert lease_after(bench, engine_id, 69) == []  # the delay holds
+    (lease,) = lease_after(bench, engine_id, 1)
     assert [url.url for url in lease.urls] == ["https://a.test/1"]
     assert lease.urls[0].attempts == 0
     done = page_of(lease.urls[0])
-    bench.frontier.commit(owner, batch(2, pages=[done], released=[release(lease, 0)]))
-    bench.frontier.commit(owner, batch(3, links=[link("https://a.test/1", 1)]))
+    bench.frontier.commit(engine_id, batch(2, pages=[done], released=[release(lease, 0)]))
+    bench.frontier.commit(engine_id, batch(3, links=[link("https://a.test/1", 1)]))
     assert bench.frontier.finished()
     check_counts(bench)
 
@@ -112,11 +112,11 @@ def test_what_is_not_done_is_left_alone(bench: Bench) -> None:
 def test_a_page_whose_text_is_kept_stays(bench: Bench) -> None:
     """Or its text would be in the archive twice."""
     seed(bench, "https://a.test/")
-    owner = bench.frontier.register("host", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("host", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = page_of(lease.urls[0])
     done.text_segment = 100_001
-    bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, 0)]))
+    bench.frontier.commit(engine_id, batch(1, pages=[done], released=[release(lease, 0)]))
     assert bench.frontier.requeue([key("https://a.test/")]) == {}
     assert bench.frontier.requeue([key("https://a.test/")], text_lost=True) == {"ok": 1}
     check_counts(bench)
@@ -124,29 +124,29 @@ def test_a_page_whose_text_is_kept_stays(bench: Bench) -> None:
 
 def test_a_domain_that_is_held_gets_it_when_it_comes_back(bench: Bench) -> None:
     seed(bench, "https://a.test/1", "https://a.test/2")
-    owner = bench.frontier.register("host", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("host", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     first, second = lease.urls
-    bench.frontier.commit(owner, batch(1, pages=[page_of(first, "reset", status=0)]))
+    bench.frontier.commit(engine_id, batch(1, pages=[page_of(first, "reset", status=0)]))
     assert bench.another().requeue([(lease.domain_id, first.fp)]) == {"reset": 1}
     done = page_of(second)
-    bench.frontier.commit(owner, batch(2, pages=[done], released=[release(lease, 0)]))
-    (again,) = bench.frontier.lease(owner, 1)
+    bench.frontier.commit(engine_id, batch(2, pages=[done], released=[release(lease, 0)]))
+    (again,) = bench.frontier.lease(engine_id, 1)
     assert [url.fp for url in again.urls] == [first.fp]
 
 
 def test_an_origin_that_failed_for_good_is_asked_again(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = bench.frontier.register("host", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("host", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     bad = Origin("https://a.test", 5, 200, b"rules", 4, bench.clock.ms + 86_400_000, "dns")
     other = Origin("https://www.a.test", 5, 200, b"", 4, bench.clock.ms + 86_400_000, "dns")
     done = page_of(lease.urls[0], "dns", status=0)
     ident = lease.domain_id
     parts = {"pages": [done], "origins": [(ident, bad), (ident, other)]}
-    bench.frontier.commit(owner, batch(1, **parts, released=[release(lease, 0)]))
+    bench.frontier.commit(engine_id, batch(1, **parts, released=[release(lease, 0)]))
     bench.frontier.requeue([key("https://a.test/")])
-    (again,) = bench.frontier.lease(owner, 1)
+    (again,) = bench.frontier.lease(engine_id, 1)
     known = {each.origin: each for each in again.origins}
     assert known["https://a.test"] == Origin("https://a.test", 5, 200, b"rules")
     assert known["https://www.a.test"] == other
@@ -155,14 +155,14 @@ def test_an_origin_that_failed_for_good_is_asked_again(bench: Bench) -> None:
 
 def test_the_cap_on_pages_counts_them_no_more(bench: Bench) -> None:
     seed(bench, "https://a.test/1", "https://a.test/2")
-    owner = bench.frontier.register("host", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("host", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = [page_of(url, "http-500", status=500) for url in lease.urls]
     back = release(lease, 0)
     back.pages = 2
-    bench.frontier.commit(owner, batch(1, pages=done, released=[back]))
+    bench.frontier.commit(engine_id, batch(1, pages=done, released=[back]))
     bench.frontier.requeue([key("https://a.test/1")])
-    (again,) = bench.frontier.lease(owner, 1)
+    (again,) = bench.frontier.lease(engine_id, 1)
     assert again.pages == 1
 
 
@@ -178,12 +178,12 @@ def test_a_finished_crawl_is_no_longer_finished(bench: Bench) -> None:
 
 def test_lost_text_changes_the_outcome_and_the_counts(bench: Bench) -> None:
     seed(bench, "https://a.test/1", "https://a.test/2", "https://a.test/3")
-    owner = bench.frontier.register("host", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("host", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = [page_of(url) for url in lease.urls]
     for row in done:
         row.text_segment = row.warc_segment = 100_001
-    bench.frontier.commit(owner, batch(1, pages=done, released=[release(lease, 0)]))
+    bench.frontier.commit(engine_id, batch(1, pages=done, released=[release(lease, 0)]))
     one, two, three = [(row.domain_id, row.fp) for row in done]
     for lost in (2, 0):  # twice is once
         assert bench.frontier.lose([one, two, one], [two, three]) == lost
@@ -198,8 +198,8 @@ def test_lost_text_changes_the_outcome_and_the_counts(bench: Bench) -> None:
 
 
 def test_a_segment_is_shortened_and_never_lengthened(bench: Bench) -> None:
-    owner = bench.frontier.register("host", 1)
-    bench.frontier.commit(owner, batch(1, segments=[("text", 5, 100, False)]))
+    engine_id = bench.frontier.register("host", 1)
+    bench.frontier.commit(engine_id, batch(1, segments=[("text", 5, 100, False)]))
     for length, then in ((60, 60), (80, 60), (0, 0)):
         bench.frontier.shorten("text", 5, length)
         assert bench.frontier.committed_segments() == {("text", 5): then}
@@ -214,28 +214,30 @@ def test_counts_are_what_the_tables_hold_whenever_an_engine_dies(bench: Bench, n
     chance = random.Random(number)
     seed(bench, *(f"https://d{n % 9}.test/{n}" for n in range(90)))
     for _ in range(6):
-        owner = bench.frontier.register("host", 1)
+        engine_id = bench.frontier.register("host", 1)
         stats = Stats()
         for each in range(1, 4):
-            _work(bench, chance, owner, each, stats)
+            _work(bench, chance, engine_id, each, stats)
             check_counts(bench)
-        bench.frontier.rescue([owner])
+        bench.frontier.rescue([engine_id])
         bench.clock.pass_seconds(71)
 
 
 def test_counts_follow_pages_that_are_queued_again(bench: Bench) -> None:
     chance = random.Random(1)
     seed(bench, *(f"https://d{n % 9}.test/{n}" for n in range(90)))
-    owner, done = bench.frontier.register("host", 1), []
+    engine_id, done = bench.frontier.register("host", 1), []
     for each in range(1, 7):
-        done += _work(bench, chance, owner, each, Stats())
+        done += _work(bench, chance, engine_id, each, Stats())
         bench.frontier.requeue(chance.sample(done, min(2, len(done))))
         check_counts(bench)
 
 
-def _work(bench: Bench, chance: random.Random, owner: int, number: int, stats: Stats) -> list[Key]:
+def _work(
+    bench: Bench, chance: random.Random, engine_id: int, number: int, stats: Stats
+) -> list[Key]:
     """One commit of an engine: pages, some told twice, and an origin that fails with all it has."""
-    leases = bench.frontier.lease(owner, 3)
+    leases = bench.frontier.lease(engine_id, 3)
     rows = [_random_page(chance, url) for lease in leases[1:] for url in lease.urls[:3]]
     for row in rows:
         stats.outcomes[row.outcome] = stats.outcomes.get(row.outcome, 0) + 1
@@ -246,7 +248,7 @@ def _work(bench: Bench, chance: random.Random, owner: int, number: int, stats: S
         "released": [release(lease, bench.clock.ms) for lease in leases],
         "stats": stats.to_dict(),
     }
-    committed = bench.frontier.commit(owner, batch(number, **parts))
+    committed = bench.frontier.commit(engine_id, batch(number, **parts))
     for name, count in committed.purged.items():
         stats.outcomes[name] = stats.outcomes.get(name, 0) + count
     return [(row.domain_id, row.fp) for row in rows]

@@ -36,14 +36,14 @@ def waiting(origin: str, aim: str, at_ms: int) -> Origin:
 def asking(bench: Bench, aim: str = VICTIM, name: str = "a.test") -> tuple[int, Lease]:
     """An engine that holds a domain whose robots.txt is elsewhere, and has said so."""
     bench.frontier.add([link(f"https://{name}/")])
-    owner = bench.frontier.register("h", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("h", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     record = waiting(f"https://{name}", aim, bench.clock.ms)
     bench.frontier.commit(
-        owner,
+        engine_id,
         batch(1, origins=[(lease.domain_id, record)], errands=[errand(aim)]),
     )
-    return owner, lease
+    return engine_id, lease
 
 
 def test_an_errand_is_queued_at_its_own_domain_and_leased_with_it(bench: Bench) -> None:
@@ -89,97 +89,99 @@ def test_the_delay_after_an_errand_holds_for_pages(bench: Bench) -> None:
 
 def made(bench: Bench, found: SharedRobots) -> None:
     """An engine leases the victim, makes the errand and gives the victim back."""
-    owner = bench.frontier.register("h", 4)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("h", 4)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     assert lease.name == "victim.test"
     done = [(lease.domain_id, url, "") for url in lease.urls]
     polite = bench.clock.ms + 70_000
     bench.frontier.commit(
-        owner, batch(1, answers=[found], dropped=done, released=[release(lease, polite)])
+        engine_id, batch(1, answers=[found], dropped=done, released=[release(lease, polite)])
     )
 
 
-def look(bench: Bench, owner: int, lease: Lease, number: int) -> Lease:
+def look(bench: Bench, engine_id: int, lease: Lease, number: int) -> Lease:
     """Who asked gives its domain back, and leases it again."""
     ready = bench.clock.ms
-    bench.frontier.commit(owner, batch(number, released=[release(lease, ready)]))
+    bench.frontier.commit(engine_id, batch(number, released=[release(lease, ready)]))
     other = bench.another().register("h", 5)
     leases = {each.name: each for each in bench.frontier.lease(other, 9)}
     return leases[lease.name]
 
 
 def test_the_answer_comes_with_the_next_lease(bench: Bench) -> None:
-    owner, lease = asking(bench)
+    engine_id, lease = asking(bench)
     found = answer(VICTIM, bench.clock.ms, rules=b"rules")
     made(bench, found)
-    again = look(bench, owner, lease, 2)
+    again = look(bench, engine_id, lease, 2)
     assert again.answers == [found]
     assert again.origins == [waiting("https://a.test", VICTIM, bench.clock.ms)]
     assert lease.answers == []
 
 
 def test_without_an_answer_the_lease_brings_none(bench: Bench) -> None:
-    owner, lease = asking(bench)
-    assert look(bench, owner, lease, 2).answers == []
+    engine_id, lease = asking(bench)
+    assert look(bench, engine_id, lease, 2).answers == []
 
 
 def test_an_errand_that_was_made_is_forgotten_and_not_counted(bench: Bench) -> None:
     """The victim's queue is empty, and the same may be asked again."""
-    owner, _ = asking(bench)
+    engine_id, _ = asking(bench)
     assert bench.frontier.backlog() == (2, 2)
     made(bench, answer(VICTIM, bench.clock.ms, status=0))
     assert bench.frontier.backlog() == (1, 2)
-    committed = bench.frontier.commit(owner, batch(2, errands=[errand(VICTIM)]))
+    committed = bench.frontier.commit(engine_id, batch(2, errands=[errand(VICTIM)]))
     assert committed.drops == {}
     assert bench.frontier.backlog() == (2, 2)
 
 
 def test_a_good_answer_saves_the_errand_for_an_hour(bench: Bench) -> None:
-    owner, _ = asking(bench)
+    engine_id, _ = asking(bench)
     made(bench, answer(VICTIM, bench.clock.ms))
-    bench.frontier.commit(owner, batch(2, errands=[errand(VICTIM)]))
+    bench.frontier.commit(engine_id, batch(2, errands=[errand(VICTIM)]))
     assert bench.frontier.backlog() == (1, 2)
     bench.clock.pass_seconds(HOUR + 1)
-    bench.frontier.commit(owner, batch(3, errands=[errand(VICTIM)]))
+    bench.frontier.commit(engine_id, batch(3, errands=[errand(VICTIM)]))
     assert bench.frontier.backlog() == (2, 2)
 
 
 def test_the_same_errand_of_many_is_queued_once(bench: Bench) -> None:
-    owner, _ = asking(bench)
+    engine_id, _ = asking(bench)
     for number in (2, 3):
         twice = [errand(VICTIM), errand(VICTIM, 1)]
-        bench.frontier.commit(owner, batch(number, errands=twice))
+        bench.frontier.commit(engine_id, batch(number, errands=twice))
     assert bench.frontier.backlog() == (2, 2)
 
 
 def test_old_answers_are_forgotten(bench: Bench) -> None:
-    owner, lease = asking(bench)
+    engine_id, lease = asking(bench)
     made(bench, answer(VICTIM, bench.clock.ms))
     bench.clock.pass_seconds(HOUR + 1)
-    bench.frontier.commit(owner, batch(2, answers=[answer("https://other.test/", bench.clock.ms)]))
-    assert look(bench, owner, lease, 3).answers == []
+    bench.frontier.commit(
+        engine_id, batch(2, answers=[answer("https://other.test/", bench.clock.ms)])
+    )
+    assert look(bench, engine_id, lease, 3).answers == []
 
 
 def test_a_newer_answer_takes_the_place_of_an_older(bench: Bench) -> None:
-    owner, lease = asking(bench)
+    engine_id, lease = asking(bench)
     newer = answer(VICTIM, bench.clock.ms + 5, rules=b"new")
     older = replace(newer, fetched_ms=bench.clock.ms, rules=b"old")
-    bench.frontier.commit(owner, batch(2, answers=[older]))
-    bench.frontier.commit(owner, batch(3, answers=[older, newer]))
-    bench.frontier.commit(owner, batch(4, released=[release(lease, bench.clock.ms)]))
-    leases = bench.frontier.lease(owner, 9)
+    bench.frontier.commit(engine_id, batch(2, answers=[older]))
+    bench.frontier.commit(engine_id, batch(3, answers=[older, newer]))
+    bench.frontier.commit(engine_id, batch(4, released=[release(lease, bench.clock.ms)]))
+    leases = bench.frontier.lease(engine_id, 9)
     assert [each.answers for each in leases if each.name == "a.test"] == [[newer]]
 
 
 def test_answers_are_handed_out_within_a_budget(bench: Bench) -> None:
     small = bench.another(robots_bytes=1000)
     small.add([link(f"https://a{n}.test/") for n in range(4)])
-    owner = small.register("h", 1)
-    leases = small.lease(owner, 9)
+    engine_id = small.register("h", 1)
+    leases = small.lease(engine_id, 9)
     now = bench.clock.ms
     urls = {lease.domain_id: f"https://victim.test/{n}" for n, lease in enumerate(leases)}
     small.commit(
-        owner,
+        engine_id,
         batch(
             1,
             origins=[(each.domain_id, waiting("o", urls[each.domain_id], now)) for each in leases],
@@ -187,17 +189,17 @@ def test_answers_are_handed_out_within_a_budget(bench: Bench) -> None:
             released=[release(lease, now) for lease in leases],
         ),
     )
-    assert sum(len(lease.answers) for lease in small.lease(owner, 9)) == 2
+    assert sum(len(lease.answers) for lease in small.lease(engine_id, 9)) == 2
 
 
 def test_an_unseeded_target_is_refused_and_the_asker_hears_of_it(bench: Bench) -> None:
     seeded = bench.another(seeded_only=True)
     seeded.add([link("https://a.test/", flags=2)], rank=0)
-    owner = seeded.register("h", 1)
-    (lease,) = seeded.lease(owner, 1)
+    engine_id = seeded.register("h", 1)
+    (lease,) = seeded.lease(engine_id, 1)
     record = waiting("https://a.test", VICTIM, bench.clock.ms)
     committed = seeded.commit(
-        owner,
+        engine_id,
         batch(
             1,
             origins=[(lease.domain_id, record)],
@@ -207,21 +209,21 @@ def test_an_unseeded_target_is_refused_and_the_asker_hears_of_it(bench: Bench) -
     )
     assert committed.drops == {"not-seeded": 1}
     assert seeded.backlog() == (1, 1)  # the victim is not even known
-    (again,) = seeded.lease(owner, 9)
+    (again,) = seeded.lease(engine_id, 9)
     assert [(each.url, each.status) for each in again.answers] == [(VICTIM, 0)]
 
 
 def test_caps_are_for_pages(bench: Bench) -> None:
     capped = bench.another(max_pages_per_domain=1, max_queued_per_domain=1)
     capped.add([link("https://victim.test/1")])
-    owner = capped.register("h", 1)
-    (lease,) = capped.lease(owner, 1)
+    engine_id = capped.register("h", 1)
+    (lease,) = capped.lease(engine_id, 1)
     lease.pages = 1
-    capped.commit(owner, batch(1, released=[release(lease, bench.clock.ms)]))
+    capped.commit(engine_id, batch(1, released=[release(lease, bench.clock.ms)]))
     more = [link("https://victim.test/2")]
-    committed = capped.commit(owner, batch(2, links=more, errands=[errand(VICTIM)]))
+    committed = capped.commit(engine_id, batch(2, links=more, errands=[errand(VICTIM)]))
     assert sum(committed.drops.values()) == 1
-    (again,) = capped.lease(owner, 1)
+    (again,) = capped.lease(engine_id, 1)
     assert VICTIM in [url.url for url in again.urls]
 
 
@@ -229,10 +231,10 @@ def test_caps_are_for_pages(bench: Bench) -> None:
 @pytest.mark.parametrize("forget", [True, False])
 def test_a_purge_leaves_errands(bench: Bench, origin: str, forget: bool) -> None:
     bench.frontier.add([link("https://victim.test/page"), errand(VICTIM)])
-    owner = bench.frontier.register("h", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("h", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     purge = Purge(lease.domain_id, origin, "gone", forget=forget)
-    bench.frontier.commit(owner, batch(1, purges=[purge]))
+    bench.frontier.commit(engine_id, batch(1, purges=[purge]))
     assert bench.frontier.backlog()[0] == 1
     (left,) = bench.frontier.refill([lease.domain_id])[lease.domain_id]
     assert left.url == VICTIM
@@ -240,19 +242,19 @@ def test_a_purge_leaves_errands(bench: Bench, origin: str, forget: bool) -> None
 
 def test_a_purge_of_an_excluded_domain_takes_errands_too(bench: Bench) -> None:
     bench.frontier.add([link("https://victim.test/page"), errand(VICTIM)])
-    owner = bench.frontier.register("h", 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = bench.frontier.register("h", 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     purge = Purge(lease.domain_id, "", "excluded", forget=True, errands=True)
-    committed = bench.frontier.commit(owner, batch(1, purges=[purge]))
+    committed = bench.frontier.commit(engine_id, batch(1, purges=[purge]))
     assert committed.drops == {"excluded": 2}
     assert bench.frontier.backlog()[0] == 0
 
 
 def test_errands_come_before_pages_but_every_second_turn_only(bench: Bench) -> None:
-    owner, _ = asking(bench)
+    engine_id, _ = asking(bench)
     bench.frontier.add([link(f"https://victim.test/page/{n}") for n in range(20)])
     others = [f"https://victim.test/r/{n}" for n in range(2, 5)]
-    bench.frontier.commit(owner, batch(2, errands=[errand(url, 3) for url in others]))
+    bench.frontier.commit(engine_id, batch(2, errands=[errand(url, 3) for url in others]))
     waits = []
     for _ in range(8):
         maker = bench.frontier.register("h", 9)

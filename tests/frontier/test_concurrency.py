@@ -28,20 +28,20 @@ RULES = StoreRules(delay_ms=DELAY_MS, lease_ms=1500, run_urls=4)
 def crowd(path: Path, log: Path, number: int) -> None:
     """One engine: leases, 'visits' one URL of each domain, commits, until nothing is left."""
     store = SqliteFrontier(path, RULES, wall_now)
-    owner = store.register("test", os.getpid())
+    engine_id = store.register("test", os.getpid())
     with log.open("a", buffering=1) as out:
         for count in range(1, 100_000):
             if store.finished():
                 return
             store.rescue()
             try:
-                visit(store, owner, count, out)
+                visit(store, engine_id, count, out)
             except Fenced:
-                owner = store.register("test", os.getpid())
+                engine_id = store.register("test", os.getpid())
 
 
-def visit(store: SqliteFrontier, owner: int, count: int, out: TextIO) -> None:
-    leases = store.lease(owner, 10)
+def visit(store: SqliteFrontier, engine_id: int, count: int, out: TextIO) -> None:
+    leases = store.lease(engine_id, 10)
     pages, back = [], []
     for lease in leases:
         start = store.now_ms()
@@ -53,7 +53,7 @@ def visit(store: SqliteFrontier, owner: int, count: int, out: TextIO) -> None:
         back.append(Release(lease.domain_id, store.now_ms() + DELAY_MS))
     if not leases:
         time.sleep(0.01)
-    store.commit(owner, batch(count, pages=pages, released=back))
+    store.commit(engine_id, batch(count, pages=pages, released=back))
 
 
 def run_crowd(root: Path, seed: int, processes: int, domains: int, urls: int, kills: int) -> None:

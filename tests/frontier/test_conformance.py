@@ -55,11 +55,11 @@ def test_seeds_come_in_their_order_and_before_domains_found_by_links(bench: Benc
 def test_the_status_names_the_domains_that_wait_longest(bench: Bench, reader: Reader) -> None:
     hosts = [f"w{n}.test" for n in range(8)]
     seed(bench, *(f"https://{host}/{n}" for host in hosts for n in range(2)))
-    owner, now = engine(bench), reader.status()["now_ms"]
-    leases = bench.frontier.lease(owner, 10)
+    engine_id, now = engine(bench), reader.status()["now_ms"]
+    leases = bench.frontier.lease(engine_id, 10)
     waits = {lease.name: 1000 * (n + 1) for n, lease in enumerate(leases)}  # seconds
     bench.frontier.commit(
-        owner,
+        engine_id,
         batch(
             1,
             delays=[(leases[7].domain_id, 86_400_000)],
@@ -75,57 +75,57 @@ def test_the_status_names_the_domains_that_wait_longest(bench: Bench, reader: Re
 
 def test_a_released_domain_is_not_leased_before_its_time(bench: Bench) -> None:
     seed(bench, "https://a.test/", "https://a.test/2")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     polite = bench.clock.ms + 70_000
     done = page_of(lease.urls[0])
-    bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, polite)]))
+    bench.frontier.commit(engine_id, batch(1, pages=[done], released=[release(lease, polite)]))
     bench.clock.pass_seconds(69.999)
-    assert bench.frontier.lease(owner, 1) == []
+    assert bench.frontier.lease(engine_id, 1) == []
     bench.clock.pass_seconds(0.001)
-    (again,) = bench.frontier.lease(owner, 1)
+    (again,) = bench.frontier.lease(engine_id, 1)
     assert [url.url for url in again.urls] == [lease.urls[1].url]
 
 
 def test_the_longest_waiting_domain_comes_first(bench: Bench) -> None:
     seed(bench, *(f"https://d{i}.test/{n}" for i in range(4) for n in range(2)))
-    owner = engine(bench)
-    leases = bench.frontier.lease(owner, 4)
+    engine_id = engine(bench)
+    leases = bench.frontier.lease(engine_id, 4)
     polite = [bench.clock.ms + wait for wait in (4000, 1000, 3000, 2000)]
     back = [release(lease, ms) for lease, ms in zip(leases, polite, strict=True)]
-    bench.frontier.commit(owner, batch(1, released=back))
+    bench.frontier.commit(engine_id, batch(1, released=back))
     bench.clock.pass_seconds(10)
     expected = [leases[i].name for i in (1, 3, 2, 0)]
-    assert names(bench.frontier.lease(owner, 4)) == expected
+    assert names(bench.frontier.lease(engine_id, 4)) == expected
 
 
 def test_a_domain_with_an_empty_queue_is_idle_until_a_url_comes(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     polite = bench.clock.ms + 70_000
     done = page_of(lease.urls[0])
-    bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, polite)]))
+    bench.frontier.commit(engine_id, batch(1, pages=[done], released=[release(lease, polite)]))
     bench.clock.pass_seconds(100)
-    assert bench.frontier.lease(owner, 1) == []
+    assert bench.frontier.lease(engine_id, 1) == []
     assert bench.frontier.finished()
-    bench.frontier.commit(owner, batch(2, links=[link("https://a.test/new", 1)]))
+    bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/new", 1)]))
     assert not bench.frontier.finished()
-    (again,) = bench.frontier.lease(owner, 1)
+    (again,) = bench.frontier.lease(engine_id, 1)
     assert again.urls[0].url == "https://a.test/new"
 
 
 def test_an_idle_domain_that_wakes_keeps_its_delay(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     polite = bench.clock.ms + 70_000
     done = page_of(lease.urls[0])
-    bench.frontier.commit(owner, batch(1, pages=[done], released=[release(lease, polite)]))
-    bench.frontier.commit(owner, batch(2, links=[link("https://a.test/new", 1)]))
-    assert bench.frontier.lease(owner, 1) == []
+    bench.frontier.commit(engine_id, batch(1, pages=[done], released=[release(lease, polite)]))
+    bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/new", 1)]))
+    assert bench.frontier.lease(engine_id, 1) == []
     bench.clock.pass_seconds(70)
-    assert len(bench.frontier.lease(owner, 1)) == 1
+    assert len(bench.frontier.lease(engine_id, 1)) == 1
 
 
 def test_urls_handed_out_are_bounded_by_number_and_bytes(bench: Bench) -> None:
@@ -139,25 +139,25 @@ def test_urls_handed_out_are_bounded_by_number_and_bytes(bench: Bench) -> None:
 def test_rules_of_robots_are_handed_out_within_a_budget(bench: Bench) -> None:
     seed(bench, *(f"https://d{i}.test/" for i in range(4)))
     store = bench.another(robots_bytes=2500)
-    owner = engine(bench)
-    leases = store.lease(owner, 4)
+    engine_id = engine(bench)
+    leases = store.lease(engine_id, 4)
     known = [
         (each.domain_id, Origin(f"https://{each.name}", 1, 200, b"r" * 1000)) for each in leases
     ]
     back = [release(each, 0) for each in leases]
-    store.commit(owner, batch(1, origins=known, released=back))
-    again = store.lease(owner, 4)
+    store.commit(engine_id, batch(1, origins=known, released=back))
+    again = store.lease(engine_id, 4)
     assert len(again) == 2
     assert again[0].origins[0].rules == b"r" * 1000
-    assert len(store.lease(owner, 4)) == 2
+    assert len(store.lease(engine_id, 4)) == 2
 
 
 def test_refill_gives_what_is_left(bench: Bench) -> None:
     seed(bench, *(f"https://a.test/{n}" for n in range(20)))
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     first = [page_of(url) for url in lease.urls]
-    bench.frontier.commit(owner, batch(1, pages=first))
+    bench.frontier.commit(engine_id, batch(1, pages=first))
     more = bench.frontier.refill([lease.domain_id])[lease.domain_id]
     assert len(more) == 8
     assert not {url.fp for url in more} & {url.fp for url in lease.urls}
@@ -168,12 +168,12 @@ def test_refill_gives_what_is_left(bench: Bench) -> None:
 
 def test_a_batch_is_applied_once(bench: Bench) -> None:
     seed(bench, "https://a.test/", "https://a.test/2")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = page_of(lease.urls[0])
     for _ in range(2):
         result = bench.frontier.commit(
-            owner, batch(1, pages=[done], links=[link("https://b.test/")])
+            engine_id, batch(1, pages=[done], links=[link("https://b.test/")])
         )
         assert result.total_pages == 1
     assert bench.frontier.backlog() == (2, 2)
@@ -181,57 +181,57 @@ def test_a_batch_is_applied_once(bench: Bench) -> None:
 
 def test_a_page_is_recorded_only_if_its_url_was_queued(bench: Bench) -> None:
     seed(bench, "https://a.test/", "https://a.test/2")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = page_of(lease.urls[0])
-    bench.frontier.commit(owner, batch(1, pages=[done]))
-    result = bench.frontier.commit(owner, batch(2, pages=[done]))
+    bench.frontier.commit(engine_id, batch(1, pages=[done]))
+    result = bench.frontier.commit(engine_id, batch(2, pages=[done]))
     assert result.total_pages == 1
 
 
 def test_a_seen_url_is_never_queued_again(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
-    bench.frontier.commit(owner, batch(1, pages=[page_of(lease.urls[0])]))
-    bench.frontier.commit(owner, batch(2, links=[link("https://a.test/", 1)]))
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
+    bench.frontier.commit(engine_id, batch(1, pages=[page_of(lease.urls[0])]))
+    bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/", 1)]))
     assert bench.frontier.refill([lease.domain_id])[lease.domain_id] == []
 
 
 def test_a_redirect_target_leaves_the_queue_in_the_same_commit(bench: Bench) -> None:
     seed(bench, "https://a.test/a", "https://a.test/b")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     a, b = (url for url in sorted(lease.urls, key=lambda url: url.url))
     moved = page_of(a, "redirect", status=301)
     target = made_page("https://a.test/b")
     assert bench.frontier.settled([(lease.domain_id, b.fp)]) == set()
-    bench.frontier.commit(owner, batch(1, pages=[moved, target]))
+    bench.frontier.commit(engine_id, batch(1, pages=[moved, target]))
     assert bench.frontier.refill([lease.domain_id])[lease.domain_id] == []
     assert bench.frontier.settled([(lease.domain_id, b.fp)]) == {(lease.domain_id, b.fp)}
-    again = bench.frontier.commit(owner, batch(2, pages=[target]))
+    again = bench.frontier.commit(engine_id, batch(2, pages=[target]))
     assert again.total_pages == 2
 
 
 def test_a_redirect_target_never_seen_is_recorded_and_seen(bench: Bench) -> None:
     seed(bench, "https://a.test/a")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     ident = lease.domain_id
     target = made_page("https://a.test/b")
     moved = page_of(lease.urls[0], "redirect", status=301)
-    assert bench.frontier.commit(owner, batch(1, pages=[moved, target])).total_pages == 2
-    bench.frontier.commit(owner, batch(2, links=[link("https://a.test/b", 1)]))
+    assert bench.frontier.commit(engine_id, batch(1, pages=[moved, target])).total_pages == 2
+    bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/b", 1)]))
     assert bench.frontier.refill([ident])[ident] == []
 
 
 def test_a_waiting_url_does_not_block_the_others(bench: Bench) -> None:
     seed(bench, "https://a.test/1", "https://a.test/2")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     first, second = lease.urls
     wait = Deferral(lease.domain_id, first, bench.clock.ms + 280_000, 1)
-    bench.frontier.commit(owner, batch(1, deferred=[wait]))
+    bench.frontier.commit(engine_id, batch(1, deferred=[wait]))
     assert [u.fp for u in bench.frontier.refill([lease.domain_id])[lease.domain_id]] == [second.fp]
     bench.clock.pass_seconds(280)
     due = bench.frontier.refill([lease.domain_id])[lease.domain_id]
@@ -241,39 +241,39 @@ def test_a_waiting_url_does_not_block_the_others(bench: Bench) -> None:
 
 def test_a_domain_with_waiting_urls_only_is_ready_when_the_first_is_due(bench: Bench) -> None:
     seed(bench, "https://a.test/1")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     wait = Deferral(lease.domain_id, lease.urls[0], bench.clock.ms + 280_000, 1)
     polite = bench.clock.ms + 70_000
-    bench.frontier.commit(owner, batch(1, deferred=[wait], released=[release(lease, polite)]))
+    bench.frontier.commit(engine_id, batch(1, deferred=[wait], released=[release(lease, polite)]))
     bench.clock.pass_seconds(279)
-    assert bench.frontier.lease(owner, 1) == []
+    assert bench.frontier.lease(engine_id, 1) == []
     assert not bench.frontier.finished()
     bench.clock.pass_seconds(1)
-    assert len(bench.frontier.lease(owner, 1)) == 1
+    assert len(bench.frontier.lease(engine_id, 1)) == 1
 
 
 def test_a_new_url_wakes_a_domain_that_waits_for_a_retry(bench: Bench) -> None:
     seed(bench, "https://a.test/1")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     wait = Deferral(lease.domain_id, lease.urls[0], bench.clock.ms + 9_000_000, 1)
     polite = bench.clock.ms + 70_000
-    bench.frontier.commit(owner, batch(1, deferred=[wait], released=[release(lease, polite)]))
-    bench.frontier.commit(owner, batch(2, links=[link("https://a.test/2", 1)]))
-    assert bench.frontier.lease(owner, 1) == []
+    bench.frontier.commit(engine_id, batch(1, deferred=[wait], released=[release(lease, polite)]))
+    bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/2", 1)]))
+    assert bench.frontier.lease(engine_id, 1) == []
     bench.clock.pass_seconds(70)
-    (again,) = bench.frontier.lease(owner, 1)
+    (again,) = bench.frontier.lease(engine_id, 1)
     assert [url.url for url in again.urls] == ["https://a.test/2"]
 
 
 def test_purging_an_origin_fails_its_urls_and_no_others(bench: Bench) -> None:
     urls = [f"https://www.a.test/{n}" for n in range(30)]
     seed(bench, *urls, "https://a.test/x", "https://www.a.test:8443/y")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     purge = Purge(lease.domain_id, "https://www.a.test", "connect")
-    result = bench.frontier.commit(owner, batch(1, purges=[purge]))
+    result = bench.frontier.commit(engine_id, batch(1, purges=[purge]))
     assert result.purged == {"connect": 30}
     assert result.total_pages == 0  # a page is a response
     left = bench.frontier.refill([lease.domain_id])[lease.domain_id]
@@ -283,10 +283,12 @@ def test_purging_an_origin_fails_its_urls_and_no_others(bench: Bench) -> None:
 
 def test_what_a_cap_drops_is_counted_and_not_remembered(bench: Bench) -> None:
     seed(bench, *(f"https://a.test/{n}" for n in range(12)))
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     purge = Purge(lease.domain_id, "", "page-cap", forget=True)
-    result = bench.frontier.commit(owner, batch(1, purges=[purge], released=[release(lease, 0)]))
+    result = bench.frontier.commit(
+        engine_id, batch(1, purges=[purge], released=[release(lease, 0)])
+    )
     assert result.drops == {"page-cap": 12}
     assert bench.frontier.finished()
     assert bench.frontier.add([link("https://a.test/3")]) == 1
@@ -294,10 +296,12 @@ def test_what_a_cap_drops_is_counted_and_not_remembered(bench: Bench) -> None:
 
 def test_a_dropped_url_is_counted_and_not_remembered(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     dropped = [(lease.domain_id, lease.urls[0], "excluded")]
-    result = bench.frontier.commit(owner, batch(1, dropped=dropped, released=[release(lease, 0)]))
+    result = bench.frontier.commit(
+        engine_id, batch(1, dropped=dropped, released=[release(lease, 0)])
+    )
     assert result.drops == {"excluded": 1}
     assert bench.frontier.finished()
     assert bench.frontier.backlog()[0] == 0
@@ -306,27 +310,27 @@ def test_a_dropped_url_is_counted_and_not_remembered(bench: Bench) -> None:
 def test_caps_hold_for_links_from_other_domains(bench: Bench) -> None:
     store = bench.another(max_queued_per_domain=3)
     seed(bench, *(f"https://a.test/{n}" for n in range(5)))
-    owner = engine(bench)
-    (lease,) = store.lease(owner, 1)
-    store.commit(owner, batch(1, released=[release(lease, bench.clock.ms)]))
-    result = store.commit(owner, batch(2, links=[link("https://a.test/more", 1)]))
+    engine_id = engine(bench)
+    (lease,) = store.lease(engine_id, 1)
+    store.commit(engine_id, batch(1, released=[release(lease, bench.clock.ms)]))
+    result = store.commit(engine_id, batch(2, links=[link("https://a.test/more", 1)]))
     assert result.drops == {"queue-cap": 1}
 
 
 def test_seeded_only_refuses_other_domains(bench: Bench) -> None:
     store = bench.another(seeded_only=True)
     store.add([link("https://a.test/", flags=Flag.SEED)], rank=0)
-    owner = engine(bench)
+    engine_id = engine(bench)
     links = [link("https://a.test/in", 1), link("https://b.test/out", 1)]
-    result = store.commit(owner, batch(1, links=links))
+    result = store.commit(engine_id, batch(1, links=links))
     assert result.drops == {"not-seeded": 1}
     assert store.backlog() == (2, 1)
 
 
 def test_what_is_known_of_an_origin_comes_back_with_the_lease(bench: Bench) -> None:
     seed(bench, "https://a.test/", "https://a.test/2")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     origin = Origin("https://a.test", 5, 200, b"rules", 2, 7, "why", "tls: expired")
     done = page_of(lease.urls[0])
     parts = {
@@ -334,8 +338,8 @@ def test_what_is_known_of_an_origin_comes_back_with_the_lease(bench: Bench) -> N
         "origins": [(lease.domain_id, origin)],
         "delays": [(lease.domain_id, 99_000)],
     }
-    bench.frontier.commit(owner, batch(1, **parts, released=[release(lease, bench.clock.ms)]))
-    (again,) = bench.frontier.lease(owner, 1)
+    bench.frontier.commit(engine_id, batch(1, **parts, released=[release(lease, bench.clock.ms)]))
+    (again,) = bench.frontier.lease(engine_id, 1)
     assert again.origins == [origin]
     assert again.delay_ms == 99_000
 
@@ -345,11 +349,11 @@ def test_what_is_known_of_an_origin_comes_back_with_the_lease(bench: Bench) -> N
 
 def test_an_engine_that_renews_keeps_its_lease(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    bench.frontier.lease(engine_id, 1)
     for number in range(1, 10):
         assert bench.watch_for(170) == 0
-        bench.frontier.commit(owner, batch(number))
+        bench.frontier.commit(engine_id, batch(number))
 
 
 def test_takeover_waits_one_delay_from_the_end_of_the_lease(bench: Bench) -> None:
@@ -369,8 +373,8 @@ def test_takeover_waits_one_delay_from_the_end_of_the_lease(bench: Bench) -> Non
 def test_who_was_cut_off_itself_declares_nobody_dead_for_one_lease_time(bench: Bench) -> None:
     """After an outage everybody's lease has run out, and everybody may still be there."""
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    bench.frontier.lease(engine_id, 1)
     bench.clock.pass_seconds(1000)
     assert bench.frontier.rescue() == 0
     assert bench.watch_for(179) == 0
@@ -450,21 +454,21 @@ def test_a_suspected_page_must_be_queued(bench: Bench) -> None:
 
 def test_links_of_the_page_that_fills_a_cap_go_with_the_others(bench: Bench) -> None:
     seed(bench, "https://a.test/", "https://a.test/2")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     parts = {
         "pages": [page_of(lease.urls[0])],
         "links": [link(f"https://a.test/new{n}", 1) for n in range(3)],
         "purges": [Purge(lease.domain_id, "", "page-cap", forget=True)],
     }
-    result = bench.frontier.commit(owner, batch(1, **parts))
+    result = bench.frontier.commit(engine_id, batch(1, **parts))
     assert result.drops == {"page-cap": 4}
     assert bench.frontier.backlog()[0] == 0
 
 
 def test_domains_with_something_left_are_counted_to_a_limit(bench: Bench) -> None:
     seed(bench, *(f"https://d{n}.test/" for n in range(5)))
-    bench.frontier.db.execute("UPDATE domains SET lease_owner = -1 WHERE name = 'd0.test'")
+    bench.frontier.db.execute("UPDATE domains SET engine_id = -1 WHERE name = 'd0.test'")
     assert bench.frontier.active_domains(100) == 4
     assert bench.frontier.active_domains(3) == 3
 
@@ -496,17 +500,17 @@ def test_a_dead_engine_can_write_nothing(bench: Bench) -> None:
 
 def test_an_engine_that_was_late_but_not_rescued_keeps_its_work(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     bench.clock.pass_seconds(10_000)
     done = page_of(lease.urls[0])
-    assert bench.frontier.commit(owner, batch(1, pages=[done])).total_pages == 1
+    assert bench.frontier.commit(engine_id, batch(1, pages=[done])).total_pages == 1
 
 
 def test_a_suspect_page_carries_its_kills(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     url = lease.urls[0]
     for _ in range(2):
         bench.frontier.note_crash(lease.domain_id, url.order, url.fp)
@@ -519,31 +523,31 @@ def test_a_suspect_page_carries_its_kills(bench: Bench) -> None:
 
 def test_a_crawl_has_not_ended_while_a_domain_is_held(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
+    engine_id = engine(bench)
     assert not bench.frontier.finished()
-    (lease,) = bench.frontier.lease(owner, 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = page_of(lease.urls[0])
-    bench.frontier.commit(owner, batch(1, pages=[done]))
+    bench.frontier.commit(engine_id, batch(1, pages=[done]))
     assert not bench.frontier.finished()
-    bench.frontier.commit(owner, batch(2, released=[release(lease, bench.clock.ms)]))
+    bench.frontier.commit(engine_id, batch(2, released=[release(lease, bench.clock.ms)]))
     assert bench.frontier.finished()
 
 
 def test_text_that_a_database_may_refuse_is_kept_without_it(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    owner = engine(bench)
-    (lease,) = bench.frontier.lease(owner, 1)
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     done = page_of(lease.urls[0])
     done.title, done.redirect = "a\0b", "https://b.test/"
-    assert bench.frontier.commit(owner, batch(1, pages=[done])).total_pages == 1
+    assert bench.frontier.commit(engine_id, batch(1, pages=[done])).total_pages == 1
 
 
 def test_the_same_link_twice_in_a_batch_is_queued_once(bench: Bench) -> None:
-    owner = engine(bench)
+    engine_id = engine(bench)
     links = [link("https://a.test/x", depth) for depth in (3, 1, 2)]
-    bench.frontier.commit(owner, batch(1, links=links))
+    bench.frontier.commit(engine_id, batch(1, links=links))
     assert bench.frontier.backlog() == (1, 1)
-    (lease,) = bench.frontier.lease(owner, 1)
+    (lease,) = bench.frontier.lease(engine_id, 1)
     assert len(lease.urls) == 1
 
 
@@ -558,14 +562,14 @@ def test_engines_of_other_nodes_are_told_apart(bench: Bench) -> None:
 
 def test_a_lost_wake_up_heals(bench: Bench) -> None:
     seed(bench, "https://a.test/")
-    bench.frontier.db.execute("UPDATE domains SET lease_owner = -1")
+    bench.frontier.db.execute("UPDATE domains SET engine_id = -1")
     assert not bench.frontier.finished()
     assert len(bench.frontier.lease(engine(bench), 1)) == 1
 
 
 def test_an_engine_that_retires_is_not_rescued(bench: Bench) -> None:
-    owner = engine(bench)
-    bench.frontier.retire(owner)
+    engine_id = engine(bench)
+    bench.frontier.retire(engine_id)
     bench.clock.pass_seconds(1000)
     assert bench.frontier.living() == []
 

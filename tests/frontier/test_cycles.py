@@ -15,14 +15,14 @@ from support.made import link, page_of
 ROUNDS = 60
 
 
-def exchanges(bench: Bench, owner: int, first: int) -> None:
+def exchanges(bench: Bench, engine_id: int, first: int) -> None:
     """What an engine does, again and again."""
     for number in range(first, first + ROUNDS):
-        leases = bench.frontier.lease(owner, 5)
+        leases = bench.frontier.lease(engine_id, 5)
         found = [link(f"http://d{n}.test/{number}", 1) for n in range(20)]
         pages = [page_of(lease.urls[0]) for lease in leases]
         back = [release(lease, bench.clock.ms) for lease in leases]
-        bench.frontier.commit(owner, batch(number, pages=pages, links=found, released=back))
+        bench.frontier.commit(engine_id, batch(number, pages=pages, links=found, released=back))
         bench.frontier.refill([lease.domain_id for lease in leases])
         bench.frontier.watch()
         bench.clock.pass_seconds(1)
@@ -30,12 +30,12 @@ def exchanges(bench: Bench, owner: int, first: int) -> None:
 
 def test_exchanges_leave_no_cycles(bench: Bench) -> None:
     bench.frontier.add([link(f"http://d{n}.test/") for n in range(20)], rank=0)
-    owner = bench.frontier.register("host", 1)
-    exchanges(bench, owner, 1)  # what is made once is made
+    engine_id = bench.frontier.register("host", 1)
+    exchanges(bench, engine_id, 1)  # what is made once is made
     gc.collect()
     gc.disable()
     try:
-        exchanges(bench, owner, 1 + ROUNDS)
+        exchanges(bench, engine_id, 1 + ROUNDS)
         lost = gc.collect()
     finally:
         gc.enable()

@@ -14,10 +14,10 @@ from support.made import link, page_of, queued
 def test_a_batch_is_applied_whole(bench: Bench, count: int) -> None:
     """Each domain: a page done, links found on it, what its robots.txt says, and it goes back."""
     frontier = bench.frontier
-    owner = frontier.register("host", 1)
+    engine_id = frontier.register("host", 1)
     homes = [f"https://d{n}.test/" for n in range(count)]
     assert frontier.add([link(home) for home in homes]) == count
-    leases = frontier.lease(owner, 1000)
+    leases = frontier.lease(engine_id, 1000)
     assert len(leases) == count
     assert {each.urls[0].url for each in leases} == set(homes)
 
@@ -34,13 +34,13 @@ def test_a_batch_is_applied_whole(bench: Bench, count: int) -> None:
     links = [link(f"{home}{path}", 1) for home in homes for path in ("a", "b", "c", "", "a")]
     back = [release(each, bench.clock.ms + n) for n, each in enumerate(leases)]
     parts = {"pages": pages, "links": links, "origins": origins, "released": back}
-    result = frontier.commit(owner, batch(1, **parts))
+    result = frontier.commit(engine_id, batch(1, **parts))
     assert result.total_pages == count
     assert sorted(result.added.values()) == [3] * count
     assert frontier.backlog()[0] == 3 * count
 
     bench.clock.pass_seconds(1)
-    again = frontier.lease(owner, 1000)
+    again = frontier.lease(engine_id, 1000)
     assert names(again) == names(leases)  # the longest waiting first
     for number, each in enumerate(again):
         home = f"https://{each.name}/"

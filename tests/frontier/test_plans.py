@@ -23,7 +23,7 @@ NOT_A_TABLE = re.compile(
 VALUES: dict[str, dict[str, Any] | tuple[Any, ...]] = {
     "lease_candidates": {"now": 1, "limit": 10},
     "next_urls": {"ids": "[1]", "waiting": 1 << 61, "now": 1, "limit": 8},
-    "take_over": {"owner": 1, "since": 1, "delay": 1},
+    "take_over": {"engine_id": 1, "since": 1, "delay": 1},
     "seen_order": (1, 1),
     "queue_delete": (1, 1, 1),
     "seen_insert": (1, 1, 1),
@@ -32,7 +32,7 @@ VALUES: dict[str, dict[str, Any] | tuple[Any, ...]] = {
     "domain_states": ("[1]",),
     "origins_of": ("[1]",),
     "any_ready": {"now": 1},
-    "lease_take": {"owner": 1, "ids": "[1]"},
+    "lease_take": {"engine_id": 1, "ids": "[1]"},
     "release": (1,) * 8,
     "held_by": (1,),
     "release_states": ("[1]", 1),
@@ -78,7 +78,7 @@ def test_a_lease_reads_the_partial_index(bench: Bench) -> None:
     assert "domains_by_lease" in read[0]
 
 
-def steps(bench: Bench, owner: int, number: int) -> int:
+def steps(bench: Bench, engine_id: int, number: int) -> int:
     """Virtual-machine steps of one lease, refill and commit: a cost without a clock."""
     db = database(bench)
     count = 0
@@ -89,22 +89,22 @@ def steps(bench: Bench, owner: int, number: int) -> int:
         return 0
 
     db.set_progress_handler(step, 10)
-    leases = bench.frontier.lease(owner, 20)
+    leases = bench.frontier.lease(engine_id, 20)
     assert len(leases) == 20
     bench.frontier.refill([each.domain_id for each in leases])
     pages = [page_of(each.urls[0]) for each in leases]
     back = [release(each, bench.clock.ms + 70_000) for each in leases]
     links = [link(f"https://new{n}.test/{number}", 1) for n in range(100)]
-    bench.frontier.commit(owner, batch(number, pages=pages, links=links, released=back))
+    bench.frontier.commit(engine_id, batch(number, pages=pages, links=links, released=back))
     db.set_progress_handler(None, 0)
     return count
 
 
 def test_cost_does_not_grow_with_the_frontier(bench: Bench) -> None:
     """F3 in miniature: a hundred times the queue costs less than twice the steps."""
-    owner = bench.frontier.register("host", 1)
+    engine_id = bench.frontier.register("host", 1)
     bench.frontier.add([link(f"https://d{n}.test/{m}") for n in range(200) for m in range(5)])
-    small = steps(bench, owner, 1)
+    small = steps(bench, engine_id, 1)
     bench.frontier.add([link(f"https://e{n}.test/{m}") for n in range(2000) for m in range(50)])
-    large = steps(bench, owner, 2)
+    large = steps(bench, engine_id, 2)
     assert large < 2 * small, (small, large)

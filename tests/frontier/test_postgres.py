@@ -69,11 +69,11 @@ def test_who_holds_nothing_is_heard_by_who_holds_much(meeting: Meeting) -> None:
 
 def test_a_lost_connection_is_told_once_and_opened_again(meeting: Meeting) -> None:
     store = meeting.one
-    owner = store.register("host", 1)
+    engine_id = store.register("host", 1)
     cut(store)
     with pytest.raises(StoreGone):
-        store.commit(owner, batch(1, links=[link("https://a.test/")]))
-    store.commit(owner, batch(1, links=[link("https://a.test/")]))
+        store.commit(engine_id, batch(1, links=[link("https://a.test/")]))
+    store.commit(engine_id, batch(1, links=[link("https://a.test/")]))
     assert store.backlog() == (1, 1)
 
 
@@ -82,7 +82,7 @@ def test_a_commit_cut_off_at_its_end_is_applied_once(
 ) -> None:
     """F5: the server has committed, and the engine does not know."""
     store = meeting.one
-    owner = store.register("host", 1)
+    engine_id = store.register("host", 1)
     commits = part_of(store.commit)
     before = commits._apply_once
 
@@ -94,10 +94,10 @@ def test_a_commit_cut_off_at_its_end_is_applied_once(
 
     monkeypatch.setattr(commits, "_apply_once", then_lose)
     with pytest.raises(StoreGone):
-        store.commit(owner, batch(1, links=[link("https://a.test/")]))
+        store.commit(engine_id, batch(1, links=[link("https://a.test/")]))
     monkeypatch.undo()
     assert store.backlog() == (1, 1)
-    store.commit(owner, batch(1, links=[link("https://a.test/2")]))
+    store.commit(engine_id, batch(1, links=[link("https://a.test/2")]))
     assert store.backlog() == (1, 1)
 
 
@@ -106,16 +106,16 @@ def test_leases_that_nobody_heard_of_are_handed_out_again(
 ) -> None:
     store = meeting.one
     store.add([link(f"https://d{n}.test/") for n in range(3)], rank=0)
-    owner = store.register("host", 1)
-    (first,) = store.lease(owner, 1)
+    engine_id = store.register("host", 1)
+    (first,) = store.lease(engine_id, 1)
     leases = part_of(store.lease)
     monkeypatch.setattr(leases, "refill", lambda ids: (_ for _ in ()).throw(StoreGone("gone")))
     with pytest.raises(StoreGone):
-        store.lease(owner, 1)
+        store.lease(engine_id, 1)
     monkeypatch.undo()
-    (second,) = store.lease(owner, 5)
+    (second,) = store.lease(engine_id, 5)
     assert second.name not in (first.name, "d2.test") and second.urls
-    assert [lease.name for lease in store.lease(owner, 5)] == ["d2.test"]
+    assert [lease.name for lease in store.lease(engine_id, 5)] == ["d2.test"]
 
 
 def test_a_session_that_stops_in_a_transaction_is_ended(postgres_url: str) -> None:
@@ -168,9 +168,9 @@ def test_a_cap_is_for_everyone_but_the_holder(postgres_url: str) -> None:
 def test_a_link_that_was_seen_is_not_refused(postgres_url: str) -> None:
     store = PostgresFrontier(postgres_url, StoreRules(max_queued_per_domain=1), create=True)
     store.add([link("https://a.test/")], rank=0)
-    owner = store.register("host", 1)
+    engine_id = store.register("host", 1)
     found = [link("https://a.test/"), link("https://a.test/1"), link("https://a.test/1")]
-    assert store.commit(owner, batch(1, links=found)).drops == {"queue-cap": 1}
+    assert store.commit(engine_id, batch(1, links=found)).drops == {"queue-cap": 1}
     store.close()
 
 
@@ -345,10 +345,10 @@ def test_nodes_that_start_at_once_make_one_schema(postgres_url: str) -> None:
 
 def test_the_reader_says_where_output_lies(postgres_url: str) -> None:
     store = PostgresFrontier(postgres_url, RULES, create=True)
-    owner = store.register("host-a", 7, "node-a", "/data/a")
+    engine_id = store.register("host-a", 7, "node-a", "/data/a")
     store.put_settings({"started_ms": 1, "settings": "{}"})
     reader = Reader(PostgresSource(postgres_url))
-    assert reader.place(owner) == ("host-a", "/data/a", "node-a")
+    assert reader.place(engine_id) == ("host-a", "/data/a", "node-a")
     (engine,) = reader.status()["engines"]
     assert (engine["host"], engine["directory"], engine["alive"]) == ("host-a", "/data/a", True)
     reader.close()

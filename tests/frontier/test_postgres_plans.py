@@ -22,9 +22,9 @@ URLS = 200_000  # 80 % of them in 1 % of the domains
 HELD = 5_000  # domains that others hold
 
 FILL = f"""
-INSERT INTO crawlers (host, pid, node, directory, started_ms, renewed_ms, lease_until)
+INSERT INTO engines (host, pid, node, directory, started_ms, renewed_ms, lease_until)
 SELECT 'h', n, 'n', '/d', 0, 0, 9000000000000 FROM generate_series(1, 20) AS n;
-INSERT INTO domains (id, name, lease_owner, ready_at, polite_at)
+INSERT INTO domains (id, name, engine_id, ready_at, polite_at)
 SELECT n, 'd' || n, CASE WHEN n <= {HELD} THEN 1 + n % 19 WHEN n % 3 = 0 THEN -1 ELSE 0 END, n, n
 FROM generate_series(1, {DOMAINS}) AS n;
 INSERT INTO seen (domain_id, fp, ord)
@@ -72,10 +72,10 @@ def same(value: int, count: int = 500) -> Any:
 
 
 HOT: dict[str, dict[str, Any]] = {
-    "fence": {"now": 1, "lease": 1, "owner": 3},
-    "last_batch": {"owner": 3},
+    "fence": {"now": 1, "lease": 1, "engine_id": 3},
+    "last_batch": {"engine_id": 3},
     "any_ready": {"now": None},
-    "lease": {"owner": 20, "now": 10**12, "limit": LEASE_MOST, "budget": 1 << 25},
+    "lease": {"engine_id": 20, "now": 10**12, "limit": LEASE_MOST, "budget": 1 << 25},
     "origins_of": {"ids": ids(count=LEASE_MOST)},
     "next_urls": {"ids": ids(count=LEASE_MOST), "waiting": WAITING, "due": WAITING + 5, "limit": 8},
     "settled": {name: value for name, value in keys().items() if name != "orders"},
@@ -98,7 +98,7 @@ HOT: dict[str, dict[str, Any]] = {
     "domain_wake": {"ids": ids(), "queued": same(1), "seeded": False, "now": 1},
     "domain_delay": {"ids": ids(), "delays": same(1)},
     "release": {
-        "owner": 3,
+        "engine_id": 3,
         "waiting": WAITING,
         "recount": 8,
         "cap": 10_001,
@@ -110,16 +110,16 @@ HOT: dict[str, dict[str, Any]] = {
     },
     "wake_again": {"ids": ids(10_000), "now": 1},
     "declare_expired": {"now": 1, "known": int8s([])},
-    "take_over": {"owner": 7, "since": 1, "delay": 70_000},
-    "recount_pages": {"owner": 7},
+    "take_over": {"engine_id": 7, "since": 1, "delay": 70_000},
+    "recount_pages": {"engine_id": 7},
     "wait_longer": {"ids": ids(), "until": same(1)},
-    "held_by": {"owner": 7},
-    "held_unknown": {"owner": 7, "known": ids(1, 10)},
+    "held_by": {"engine_id": 7},
+    "held_unknown": {"engine_id": 7, "known": ids(1, 10)},
     "any_live_domain": {},
     "any_queued": {},
 }
 # The table of engines has a row each, all on a page or two: it may be read whole.
-SMALL = ("crawlers",)
+SMALL = ("engines",)
 ONE_ROW = ("any_live_domain", "any_queued")  # any row will do
 
 
@@ -140,7 +140,7 @@ def test_hot_queries_read_by_index(filled: PostgresFrontier, name: str) -> None:
     assert not [table for table in scans if table not in SMALL], text
     assert "Bitmap" not in text and "Hash" not in text and "Merge" not in text, text
     if name not in ONE_ROW:
-        assert not re.findall(r"Scan using \w+ on (?!crawlers).*\n(?! *Index Cond)", text), text
+        assert not re.findall(r"Scan using \w+ on (?!engines).*\n(?! *Index Cond)", text), text
 
 
 @pytest.mark.parametrize("name", [name for name in HOT if name != "lease"])

@@ -28,17 +28,17 @@ DONE = {
 def crawled(bench: Bench, reader: Reader) -> Reader:
     """Four pages done, recorded in this order; one URL is queued."""
     store = bench.frontier
-    owner = store.register("host", 1)
+    engine_id = store.register("host", 1)
     for number, (url, (outcome, status)) in enumerate(DONE.items(), 1):
         store.add([link(url)], rank=0)
-        (lease,) = store.lease(owner, 1)
+        (lease,) = store.lease(engine_id, 1)
         done = page_of(lease.urls[0], outcome, status=status)
         done.fetched_ms = number
         back = [release(lease, bench.clock.ms)]
-        store.commit(owner, batch(number, pages=[done], released=back))
+        store.commit(engine_id, batch(number, pages=[done], released=back))
     store.add([link("https://a.test/queued", 1)])
     origin = (domain_id("a.test"), Origin("https://a.test", 7, 200, b"rules"))
-    store.commit(owner, batch(9, origins=[origin]))
+    store.commit(engine_id, batch(9, origins=[origin]))
     return reader
 
 

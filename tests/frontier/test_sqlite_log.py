@@ -44,16 +44,16 @@ def snapshot(path: Path) -> Iterator[None]:
     """Somebody reads."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("BEGIN")
-    db.execute("SELECT count(*) FROM crawlers").fetchone()
+    db.execute("SELECT count(*) FROM engines").fetchone()
     try:
         yield
     finally:
         db.close()
 
 
-def commit(store: Store, owner: int, number: int) -> None:
+def commit(store: Store, engine_id: int, number: int) -> None:
     links = [link(f"https://d{number}.test{path}", 1) for path in URLS]
-    store.commit(owner, batch(number, links=links))
+    store.commit(engine_id, batch(number, links=links))
 
 
 def log_bytes(root: Path) -> int:
@@ -67,7 +67,7 @@ def patience_ms(store: Store) -> int:
 
 def test_it_is_begun_anew_although_there_is_always_a_reader(store: Store, tmp_path: Path) -> None:
     """Not at every try: readers that all use one mark of SQLite's can keep it busy."""
-    owner = store.register("host", 1)
+    engine_id = store.register("host", 1)
     ended = threading.Event()
     first = threading.Barrier(3)
 
@@ -87,7 +87,7 @@ def test_it_is_begun_anew_although_there_is_always_a_reader(store: Store, tmp_pa
     try:
         for number in range(1, 31):
             store.now += sqlite_store.LOG_AGAIN_MS
-            commit(store, owner, number)
+            commit(store, engine_id, number)
             found.append(log_bytes(tmp_path))
     finally:
         ended.set()
@@ -98,20 +98,20 @@ def test_it_is_begun_anew_although_there_is_always_a_reader(store: Store, tmp_pa
 
 
 def test_a_reader_who_stays_holds_up_few_commits(store: Store, tmp_path: Path) -> None:
-    owner = store.register("host", 1)
+    engine_id = store.register("host", 1)
     waits = []
     with snapshot(tmp_path / "crawl.sqlite"):
         for number in range(1, 31):
             store.now += 1000
             began = time.monotonic()
-            commit(store, owner, number)
+            commit(store, engine_id, number)
             waits.append(time.monotonic() - began > sqlite_store.LOG_WAIT_MS / 1000)
     assert log_bytes(tmp_path) > 4 * LONG  # nothing could be done about it
     assert sum(waits) >= 5  # every five seconds from the second one on
     assert sum(waits) <= 15, waits  # six tries, and what a loaded machine adds
     store.now += 6000
-    commit(store, owner, 31)
-    commit(store, owner, 32)
+    commit(store, engine_id, 31)
+    commit(store, engine_id, 32)
     assert log_bytes(tmp_path) <= 2 * LONG
 
 
@@ -129,13 +129,13 @@ sqlite_store.LONG_LOG = int(sys.argv[3])
 clock = lambda: time.monotonic_ns() // 1_000_000
 turns = int(sys.argv[2])
 store = SqliteFrontier(Path(sys.argv[1]), StoreRules(), clock, turns=turns if turns >= 0 else None)
-owner = store.register("host", 1)
+engine = store.register("host", 1)
 sys.stdin.readline()
 waits = []
 for number in range(1, 61):
-    links = [link(f"https://d{owner}-{number}.test/{n}-{'x' * 1500}", 1) for n in range(300)]
+    links = [link(f"https://d{engine}-{number}.test/{n}-{'x' * 1500}", 1) for n in range(300)]
     began = time.monotonic()
-    store.commit(owner, batch(number, links=links))
+    store.commit(engine, batch(number, links=links))
     waits.append(time.monotonic() - began)
 print(max(waits))
 """
@@ -211,7 +211,7 @@ def test_a_failure_there_is_not_one_of_the_commit(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a full disk would: the log can't be copied, the commit is done."""
-    owner = store.register("host", 1)
+    engine_id = store.register("host", 1)
     monkeypatch.setattr(sqlite_store, "LONG_LOG", 0)
     store.db.execute("PRAGMA wal_autocheckpoint = 0")
     denied = []
@@ -223,7 +223,7 @@ def test_a_failure_there_is_not_one_of_the_commit(
         return sqlite3.SQLITE_OK
 
     store.db.set_authorizer(authorize)
-    commit(store, owner, 1)
+    commit(store, engine_id, 1)
     assert denied
     assert store.backlog()[0] == len(URLS)
     assert patience_ms(store) == connection.BUSY_MS

@@ -35,7 +35,7 @@ def start() -> Iterator[Start]:
 
 
 def test_reports_are_taken_in_and_the_last_one_counts(start: Start) -> None:
-    report = '{"owner": 7, "stats": {"pages": %d, "engines": 1}}'
+    report = '{"engine_id": 7, "stats": {"pages": %d, "engines": 1}}'
     engine = start(f"print('{report % 3}'); print('{report % 5}'); print('{report[:9]}', end='')")
     while engine.read():
         pass
@@ -45,7 +45,7 @@ def test_reports_are_taken_in_and_the_last_one_counts(start: Start) -> None:
 
 
 def test_it_hears_what_it_is_told_until_it_has_ended(start: Start) -> None:
-    engine = start("""print('{"owner": %d, "stats": {}}' % (input() == "stop"))""")
+    engine = start("""print('{"engine_id": %d, "stats": {}}' % (input() == "stop"))""")
     engine.tell(b"stop")
     while engine.read():
         pass

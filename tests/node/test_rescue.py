@@ -49,9 +49,9 @@ def test_delays_learnt_in_the_last_second_hold_for_all_engines(
 ) -> None:
     seed(store, "https://a.test/", "https://b.test/", "https://c.test/")
     dead = [store.register("t", n) for n in range(3)]
-    for owner in dead:
-        (lease,) = store.lease(owner, 1)
-        ledger = Ledger(tmp_path, owner, 1 << 20)
+    for engine_id in dead:
+        (lease,) = store.lease(engine_id, 1)
+        ledger = Ledger(tmp_path, engine_id, 1 << 20)
         ledger.started([(lease.name, NOW_MS)])
         if lease.name != "c.test":
             ledger.learned(lease.name, 500_000)
@@ -66,15 +66,15 @@ def test_delays_learnt_in_the_last_second_hold_for_all_engines(
 
 def test_what_a_fenced_engine_wrote_is_cut_off(store: SqliteFrontier, tmp_path: Path) -> None:
     """It was declared dead before its process ended: its files must not be forgotten."""
-    owner = store.register("t", 1)
-    text = SegmentWriter(tmp_path, "text", owner, 1 << 20)
+    engine_id = store.register("t", 1)
+    text = SegmentWriter(tmp_path, "text", engine_id, 1 << 20)
     text.append(b"committed")
     states: list[tuple[str, int, int, bool]]
     states = [(s.kind, s.id, s.length, s.closed) for s in text.sync()]
-    store.commit(owner, Batch(number=1, segments=states))
+    store.commit(engine_id, Batch(number=1, segments=states))
     text.append(b" and not")
     text.sync()
-    store.rescue([owner])
+    store.rescue([engine_id])
     (file,) = (tmp_path / "text").iterdir()
     assert file.read_bytes() == b"committed and not"
     take_over_earlier(Presence(store, tmp_path))
@@ -92,8 +92,8 @@ def test_a_page_that_killed_two_engines_is_poison(
     store: SqliteFrontier, marks: parsing_mark.Mark
 ) -> None:
     seed(store, "https://a.test/")
-    owner = store.register("t", 1)
-    (lease,) = store.lease(owner, 1)
+    engine_id = store.register("t", 1)
+    (lease,) = store.lease(engine_id, 1)
     url = lease.urls[0]
     assert not note_crash(store, marks)
     for _ in range(2):

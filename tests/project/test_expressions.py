@@ -92,11 +92,11 @@ def methods_of(path: Path) -> dict[str, tuple[str, ...]]:
 
 def held(value: object, methods: tuple[str, ...], depth: int = 2) -> Iterator[Expression]:
     """The expressions in a module's variable: itself, its method, those in a collection."""
-    owner = getattr(value, "__self__", None)
+    engine_id = getattr(value, "__self__", None)
     if isinstance(value, re.Pattern):
         yield Expression(value, methods)
-    elif isinstance(owner, re.Pattern):
-        yield Expression(owner, (getattr(value, "__name__", ""),))
+    elif isinstance(engine_id, re.Pattern):
+        yield Expression(engine_id, (getattr(value, "__name__", ""),))
     elif depth and isinstance(value, dict | list | tuple | set | frozenset):
         for each in value.values() if isinstance(value, dict) else value:
             yield from held(each, methods, depth - 1)

@@ -60,11 +60,11 @@ class Engine:
     def __init__(self, world: Simulation, index: int) -> None:
         self.world = world
         self.store = world.connect()
-        self.owner = self.store.register("sim", index)
+        self.engine_id = self.store.register("sim", index)
         self.core = _core(world, index)
         self.exchanger = Exchanger(
             self.store,
-            self.owner,
+            self.engine_id,
             lambda: world.now,
             renew_every=LEASE / 20,
             scope=self.core.scope,

@@ -81,7 +81,7 @@ def misfortune(simulation: Simulation, seed: int) -> None:
     def kill_known(engine: Engine) -> None:
         if engine.alive:
             engine.kill()
-            simulation.store.rescue([engine.owner])
+            simulation.store.rescue([engine.engine_id])
             simulation.replace(engine)
 
     def kill_unknown(engine: Engine) -> None:

@@ -144,7 +144,7 @@ def made_visit(
     start_ms: int,
     end_ms: int,
     *,
-    owner: int = 1,
+    engine_id: int = 1,
     address: str = "",
     learned_ms: int | None = None,
     start_clock: Clock = UNTOLD,
@@ -152,7 +152,7 @@ def made_visit(
 ) -> LedgerVisit:
     """A visit of one request that has ended, as it is read from the ledger."""
     return LedgerVisit(
-        owner=owner,
+        engine_id=engine_id,
         domain=domain,
         start_ms=start_ms,
         end_ms=end_ms,

@@ -90,17 +90,17 @@ class _Engine:
     def __init__(
         self, frontier: Frontier, root: Path, node: str, *, warc: bool, segment_bytes: int
     ) -> None:
-        self.owner = frontier.register("host", 1, node, str(root))
+        self.engine_id = frontier.register("host", 1, node, str(root))
         self.frontier = frontier
         self.ids = record_ids()
-        self.ledger = Ledger(root, self.owner, segment_bytes)
-        text = SegmentWriter(root, "text", self.owner, segment_bytes)
+        self.ledger = Ledger(root, self.engine_id, segment_bytes)
+        text = SegmentWriter(root, "text", self.engine_id, segment_bytes)
         kept = None
         if warc:
-            kept = SegmentWriter(root, "warc", self.owner, 8 * segment_bytes, head=self._info)
-        self.exchanger = Exchanger(frontier, self.owner, lambda: 1.0, text, kept, self.ledger)
+            kept = SegmentWriter(root, "warc", self.engine_id, 8 * segment_bytes, head=self._info)
+        self.exchanger = Exchanger(frontier, self.engine_id, lambda: 1.0, text, kept, self.ledger)
         self.warc = warc
-        self.chance = random.Random(self.owner)
+        self.chance = random.Random(self.engine_id)
 
     def _info(self, name: str) -> bytes:
         return warcinfo(
@@ -109,7 +109,7 @@ class _Engine:
         )  # fmt: skip
 
     def work(self) -> bool:
-        leases = self.frontier.lease(self.owner, 1)
+        leases = self.frontier.lease(self.engine_id, 1)
         batch = Batch(stats={"outcomes": {}, "ok": 0, "pages": 0})
         for lease in leases:
             for url in lease.urls:
@@ -127,7 +127,7 @@ class _Engine:
     def end(self) -> None:
         reply = self.exchanger.perform(Exchange(Batch()), closing=True)
         assert reply.error is None, reply.error
-        self.frontier.retire(self.owner)
+        self.frontier.retire(self.engine_id)
         self.ledger.close()
 
     def _page(self, url: QueuedUrl) -> PageRow:

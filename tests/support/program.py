@@ -122,7 +122,7 @@ class Crawl:
     def pages(self) -> int:
         """Pages that are committed; 0 as long as there is no store."""
         try:
-            return int(self.rows("SELECT sum(pages) FROM crawlers")[0][0] or 0)
+            return int(self.rows("SELECT sum(pages) FROM engines")[0][0] or 0)
         except sqlite3.Error:
             return 0
 

@@ -25,7 +25,7 @@ class ShortPause:
     end_ms: int  # of the earlier visit
     start_ms: int  # of the later one
     needed_ms: int  # the delay that should lie between
-    owners: tuple[int, int]
+    engine_ids: tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ def audit_visits(
         if kept is None:
             kept = per_domain[visit.domain] = array("q")
         pair = clocks.setdefault((visit.start_clock, visit.end_clock), len(clocks))
-        kept.extend((visit.start_ms, visit.end_ms, learned, visit.owner, pair))
+        kept.extend((visit.start_ms, visit.end_ms, learned, visit.engine_id, pair))
     report.domains = len(per_domain)
     judge = _Judge(list(clocks), tolerance_ms)
     for domain, kept in per_domain.items():
@@ -80,7 +80,7 @@ def audit_visits(
     return report
 
 
-_Row = tuple[int, int, int, int, int]  # start, end, learned, owner, which pair of clocks
+_Row = tuple[int, int, int, int, int]  # start, end, learned, engine, which pair of clocks
 _ROUNDED_MS = 2  # an end and a start are each rounded to a millisecond
 _SLIP_MS = 10  # by which two engines may disagree on the store's clock (`clock.ClockGap`)
 
@@ -139,8 +139,8 @@ def _audit_domain(
         if report.smallest_gap_ms is None or gap < report.smallest_gap_ms:
             report.smallest_gap_ms = gap
         if gap < needed - doubt:
-            owners = (last[3], row[3])
-            _note(report, ShortPause(domain, last[1], last[1] + gap, needed, owners))
+            engine_ids = (last[3], row[3])
+            _note(report, ShortPause(domain, last[1], last[1] + gap, needed, engine_ids))
         # A short visit may lie inside a long one, whose end then counts.
         if judge.outlasts(row, last):
             last = row

@@ -24,8 +24,8 @@ from lycosa.archive.segments import (
     SegmentWriter,
     disk_errors,
     listed,
+    segment_engine,
     segment_name,
-    segment_owner,
 )
 from lycosa.errors import StoreError
 from lycosa.ownfiles import open_own, unshare
@@ -42,8 +42,8 @@ class Ledger:
     The ledger that has the start of a visit gets its `learned` and `ended`, in this order.
     """
 
-    def __init__(self, root: Path, owner: int, max_bytes: int) -> None:
-        self._writer = SegmentWriter(root, "visits", owner, max_bytes)
+    def __init__(self, root: Path, engine_id: int, max_bytes: int) -> None:
+        self._writer = SegmentWriter(root, "visits", engine_id, max_bytes)
         self._waiting: list[bytes] = []  # lines, in the order in which they were noted
         self._writing = threading.Lock()  # held for a write, never for an fsync
 
@@ -96,10 +96,10 @@ class Ledger:
 
 
 def mend_ledgers(root: Path, dead: Collection[int]) -> list[str]:
-    """End the torn last line of dead owners' ledgers; returns the names of those. Idempotent."""
+    """End the torn last line of dead engines' ledgers; returns the names of those. Idempotent."""
     mended = []
     for number, path in listed(root, "visits"):
-        if segment_owner(number) in dead and _is_torn(path):
+        if segment_engine(number) in dead and _is_torn(path):
             with disk_errors(path):
                 unshare(path)
                 fd = open_own(path, os.O_WRONLY | os.O_APPEND)
@@ -166,11 +166,11 @@ class TailInfo:
 def tail(
     root: Path, committed: Mapping[str, int], dead: Collection[int], margin: int = 0
 ) -> dict[str, TailInfo]:
-    """What dead owners did after their last commit, and in the `margin` bytes before it, by domain:
-    the engine that takes a domain over must respect it."""
+    """What dead engines did after their last commit, and in the `margin` bytes before it, by
+    domain: the engine that takes a domain over must respect it."""
     found: dict[str, TailInfo] = {}
     for number, path in listed(root, "visits"):
-        if segment_owner(number) not in dead:
+        if segment_engine(number) not in dead:
             continue
         begin = max(0, committed.get(segment_name("visits", number), 0) - margin)
         for entry in _entries(path, begin, strict=False):
@@ -199,7 +199,7 @@ UNTOLD = Clock()
 class LedgerVisit:
     """One visit as the ledger tells it. The end of an unfinished one is given as its start."""
 
-    owner: int
+    engine_id: int
     domain: str
     start_ms: int
     end_ms: int
@@ -213,13 +213,13 @@ class LedgerVisit:
 
 
 def read_visits(root: Path) -> Iterator[LedgerVisit]:
-    """Every visit on file, owner by owner, in the order of their ends; the unfinished last."""
+    """Every visit on file, engine by engine, in the order of their ends; the unfinished last."""
     numbered = listed(root, "visits")
-    for owner, files in groupby(numbered, key=lambda item: segment_owner(item[0])):
-        yield from _visits(owner, (entry for _, path in files for entry in _entries(path)))
+    for engine_id, files in groupby(numbered, key=lambda item: segment_engine(item[0])):
+        yield from _visits(engine_id, (entry for _, path in files for entry in _entries(path)))
 
 
-def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[LedgerVisit]:
+def _visits(engine_id: int, entries: Iterable[list[Any]]) -> Iterator[LedgerVisit]:
     running: dict[str, LedgerVisit] = {}
     clock = UNTOLD
     for kind, domain, *rest in entries:
@@ -228,11 +228,14 @@ def _visits(owner: int, entries: Iterable[list[Any]]) -> Iterator[LedgerVisit]:
         elif kind == "s":
             if domain in running:  # the engine dropped the visit without an end
                 yield running[domain]
-            visit = LedgerVisit(owner, domain, rest[0], rest[0], start_clock=clock, end_clock=clock)
+            visit = LedgerVisit(
+                engine_id, domain, rest[0], rest[0], start_clock=clock, end_clock=clock
+            )
             running[domain] = visit
         elif domain not in running:
             raise StoreError(
-                f"The ledger of engine {owner} is damaged: {kind!r} of {domain} is outside a visit."
+                f"The ledger of engine {engine_id} is damaged:"
+                f" {kind!r} of {domain} is outside a visit."
             )
         elif kind == "d":
             running[domain].learned_ms = rest[0]

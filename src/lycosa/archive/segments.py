@@ -30,7 +30,7 @@ SUFFIX: dict[SegmentKind, str] = {"text": ".jsonl.zst", "warc": ".warc", "visits
 # The ledger is evidence of what was sent, committed or not: it is mended, never cut.
 CUT_KINDS: tuple[SegmentKind, ...] = ("text", "warc")
 
-_PER_OWNER = 100_000  # segments of one kind that one owner can write
+_PER_ENGINE = 100_000  # segments of one kind that one engine can write
 _NAME = re.compile(r"(text|warc|visits)/(\d{6,})-(\d{5})(\.[a-z.]+)")
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MAX_PARTS = 512  # per writev; Linux allows 1,024
@@ -39,22 +39,22 @@ _MAX_PARTS = 512  # per writev; Linux allows 1,024
 _flush = getattr(os, "fdatasync", os.fsync)
 
 
-def segment_id(owner: int, seq: int) -> int:
-    """The number of an owner's seq-th segment of a kind; never 0, which means "none"."""
-    if not (owner > 0 and 0 < seq < _PER_OWNER):
-        raise StoreError(f"No segment can have owner {owner} and number {seq}.")
-    return owner * _PER_OWNER + seq
+def segment_id(engine_id: int, seq: int) -> int:
+    """The number of an engine's seq-th segment of a kind; never 0, which means "none"."""
+    if not (engine_id > 0 and 0 < seq < _PER_ENGINE):
+        raise StoreError(f"No segment can have engine {engine_id} and number {seq}.")
+    return engine_id * _PER_ENGINE + seq
 
 
 def segment_name(kind: SegmentKind, number: int) -> str:
     """The path of a segment relative to the data directory."""
-    owner, seq = divmod(number, _PER_OWNER)
-    return f"{kind}/{owner:06d}-{seq:05d}{SUFFIX[kind]}"
+    engine_id, seq = divmod(number, _PER_ENGINE)
+    return f"{kind}/{engine_id:06d}-{seq:05d}{SUFFIX[kind]}"
 
 
-def segment_owner(number: int) -> int:
+def segment_engine(number: int) -> int:
     """Who wrote the segment."""
-    return number // _PER_OWNER
+    return number // _PER_ENGINE
 
 
 def parse_name(name: str) -> tuple[SegmentKind, int] | None:
@@ -65,7 +65,7 @@ def parse_name(name: str) -> tuple[SegmentKind, int] | None:
     kind: SegmentKind = found[1]  # type: ignore[assignment]
     if found[4] != SUFFIX[kind] or int(found[2]) == 0 or int(found[3]) == 0:
         return None
-    return kind, int(found[2]) * _PER_OWNER + int(found[3])
+    return kind, int(found[2]) * _PER_ENGINE + int(found[3])
 
 
 @dataclass(slots=True)
@@ -140,13 +140,13 @@ class SegmentWriter:
         self,
         root: Path,
         kind: SegmentKind,
-        owner: int,
+        engine_id: int,
         max_bytes: int,
         head: Callable[[str], bytes] | None = None,
     ) -> None:
         self._root = root
         self._kind: SegmentKind = kind
-        self._owner = owner
+        self._engine_id = engine_id
         self._max_bytes = max_bytes
         self._head = head
         self._seq = 0
@@ -210,11 +210,11 @@ class SegmentWriter:
     def cut_back(self, committed: Mapping[str, int]) -> CutReport:
         """Undo what was not committed, after a commit that did not and will not happen.
 
-        `committed` has to be everything that the store knows of this owner's segments: others are
+        `committed` has to be everything that the store knows of this engine's segments: others are
         removed. What is appended later goes to a new segment.
         """
         self.close()
-        report = cut_back(self._root, committed, {self._owner}, (self._kind,))
+        report = cut_back(self._root, committed, {self._engine_id}, (self._kind,))
         self._broken = ""
         return report
 
@@ -239,7 +239,7 @@ class SegmentWriter:
             self._current = None
 
     def _open_next(self) -> _File:
-        number = segment_id(self._owner, self._seq + 1)
+        number = segment_id(self._engine_id, self._seq + 1)
         path = self._root / segment_name(self._kind, number)
         with disk_errors(path):
             path.parent.mkdir(mode=ownfiles.DIRECTORY, parents=True, exist_ok=True)
@@ -301,7 +301,7 @@ class CutReport:
 
 
 def listed(root: Path, kind: SegmentKind) -> list[tuple[int, Path]]:
-    """The segments of a kind on disk, (id, path), each owner's in the order of writing."""
+    """The segments of a kind on disk, (id, path), each engine's in the order of writing."""
     try:
         names = os.listdir(root / kind)
     except FileNotFoundError:
@@ -320,16 +320,16 @@ def cut_back(
     dead: Collection[int],
     kinds: tuple[SegmentKind, ...] = CUT_KINDS,
 ) -> CutReport:
-    """Remove what dead owners wrote and never committed. Idempotent.
+    """Remove what dead engines wrote and never committed. Idempotent.
 
-    `dead` names the owners, so that neither a living engine's files nor those of another crawl in
-    the same directory are touched. Give it only owners that wrote to this directory: what is
+    `dead` names the engines, so that neither a living engine's files nor those of another crawl in
+    the same directory are touched. Give it only engines that wrote to this directory: what is
     committed and not here is reported as missing.
     """
     report = CutReport()
     for kind in kinds:
         here = {
-            number: path for number, path in listed(root, kind) if segment_owner(number) in dead
+            number: path for number, path in listed(root, kind) if segment_engine(number) in dead
         }
         for number, path in here.items():
             _cut_file(path, segment_name(kind, number), committed, report)
@@ -337,7 +337,7 @@ def cut_back(
             _sync_directories(root / kind)
     for name, length in committed.items():
         parsed = parse_name(name)
-        expected = length and parsed and parsed[0] in kinds and segment_owner(parsed[1]) in dead
+        expected = length and parsed and parsed[0] in kinds and segment_engine(parsed[1]) in dead
         if expected and not (root / name).exists():
             report.missing.append(name)
     return report

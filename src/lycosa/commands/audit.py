@@ -32,7 +32,7 @@ def audit(values: Values, words: list[str]) -> int:
     """Exit code 1 if a single visit broke the rule."""
     from lycosa.archive import audit as proof
     from lycosa.archive import ledger
-    from lycosa.archive.segments import listed, segment_owner
+    from lycosa.archive.segments import listed, segment_engine
     from lycosa.frontier.protocol import is_server
 
     with opened(values) as reader:
@@ -43,7 +43,7 @@ def audit(values: Values, words: list[str]) -> int:
         if not (root / "visits").is_dir():
             raise UserError(f"There is no ledger of visits in {root}: name a node's directory.")
     roots = list(named) or [values["data-dir"]]
-    seen = {segment_owner(number) for root in roots for number, _ in listed(root, "visits")}
+    seen = {segment_engine(number) for root in roots for number, _ in listed(root, "visits")}
     unseen = unseen_places(engines, seen)
     settings = stored_settings(stored)
     if settings is None:
@@ -142,7 +142,7 @@ def report_lines(report: AuditReport, delay: float) -> list[str]:
     lines += [
         f"  {found.domain}: a visit ended {utc(found.end_ms)}, the next began"
         f" {(found.start_ms - found.end_ms) / 1000:.3f} s later, {found.needed_ms / 1000:g} s"
-        f" were needed (engines {found.owners[0]} and {found.owners[1]})"
+        f" were needed (engines {found.engine_ids[0]} and {found.engine_ids[1]})"
         for found in report.examples
     ]
     return lines

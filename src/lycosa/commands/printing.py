@@ -52,13 +52,13 @@ class Places:
         self._known: dict[int, Place | None] = {}
 
     def of(self, row: PageRow) -> Place | None:
-        from lycosa.archive.segments import segment_owner
+        from lycosa.archive.segments import segment_engine
 
-        owner = segment_owner(row.text_segment or row.warc_segment)
-        if owner and owner not in self._known:
+        engine_id = segment_engine(row.text_segment or row.warc_segment)
+        if engine_id and engine_id not in self._known:
             # The caller may be in the middle of this reader's list of pages, which goes on.
-            self._known[owner] = self._reader.place(owner)
-        return self._known.get(owner)
+            self._known[engine_id] = self._reader.place(engine_id)
+        return self._known.get(engine_id)
 
     def json(self, row: PageRow) -> dict[str, str]:
         place = self.of(row)

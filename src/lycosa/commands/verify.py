@@ -55,8 +55,8 @@ def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
     from lycosa.node.verify import verified
 
     root = values["data-dir"]
-    owners, unseen = whose(reader, root, values["store"])
-    with verified(reader, root, owners, live) as verifier:
+    engine_ids, unseen = whose(reader, root, values["store"])
+    with verified(reader, root, engine_ids, live) as verifier:
         report = verifier.report
         report.unseen = unseen
         done = 0

@@ -35,7 +35,7 @@ class Facts:
     asked: str = ""  # as it was typed
     page: PageRow | None = None
     queue: dict[str, Any] | None = None  # depth, attempts, flags, ahead, waits_until_ms
-    domain_row: dict[str, Any] | None = None  # lease_owner, ready_at, pages, queued, failures, …
+    domain_row: dict[str, Any] | None = None  # engine_id, ready_at, pages, queued, failures, …
     origin: Origin | None = None
     robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
     refused: str = ""  # why scope refuses it: the name under which it is counted
@@ -220,9 +220,9 @@ def _surroundings(facts: Facts) -> list[str]:
     if row is None:
         return []
     counts = f"{row['pages']:,} pages, about {row['queued']:,} URLs queued"
-    if row["lease_owner"] > 0:
-        state = f"held by engine {row['lease_owner']}"
-    elif row["lease_owner"] < 0:
+    if row["engine_id"] > 0:
+        state = f"held by engine {row['engine_id']}"
+    elif row["engine_id"] < 0:
         state = "idle: nothing queued"
     elif row["ready_at"] > facts.now_ms:
         left = (row["ready_at"] - facts.now_ms) / 1000

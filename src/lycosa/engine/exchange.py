@@ -69,7 +69,7 @@ class Exchanger:
     def __init__(
         self,
         frontier: EngineFrontier,
-        owner: int,
+        engine_id: int,
         clock: Callable[[], float],
         text: SegmentWriter | None = None,
         warc: SegmentWriter | None = None,
@@ -78,7 +78,7 @@ class Exchanger:
         scope: Scope | None = None,
     ) -> None:
         self.frontier = frontier
-        self.owner = owner
+        self.engine_id = engine_id
         self._clock = clock
         self._text = text
         self._warc = warc
@@ -103,7 +103,7 @@ class Exchanger:
             _let_go(exchange.batch)
             if closing:
                 with suppress(StoreGone):  # it holds nothing: its lease may run out
-                    self.frontier.retire(self.owner)
+                    self.frontier.retire(self.engine_id)
         except Exception as error:  # crosses to the loop's thread
             reply.error = error
         return reply
@@ -113,12 +113,12 @@ class Exchanger:
         engine asks again later."""
         try:
             if exchange.want:
-                reply.leases = self.frontier.lease(self.owner, exchange.want)
+                reply.leases = self.frontier.lease(self.engine_id, exchange.want)
                 reply.asked = exchange.want
             if exchange.to_refill:
                 reply.runs = self.frontier.refill(exchange.to_refill)
             if exchange.claims:
-                reply.slots = self.frontier.claim(self.owner, exchange.claims, exchange.hold_ms)
+                reply.slots = self.frontier.claim(self.engine_id, exchange.claims, exchange.hold_ms)
         except StoreGone as error:
             log.warning("the store gives no new work, asking again", error=str(error))
 
@@ -152,7 +152,7 @@ class Exchanger:
             self._number += 1
             batch.number = self._number
         reply.sent = self._clock()
-        reply.committed = self.frontier.commit(self.owner, batch)
+        reply.committed = self.frontier.commit(self.engine_id, batch)
         reply.skipped = exchange.skipped
         self._renewed = reply.sent
         if self.frontier.server_clock:

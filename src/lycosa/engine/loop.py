@@ -83,18 +83,20 @@ class Engine:
         self.poller = Poller()
         self.pipe = Pipe()
         self._patience = Patience(self.crawl.lease_time)
-        self.frontier, self.owner = self._enter()
+        self.frontier, self.engine_id = self._enter()
         self._make_network()
         self._make_archive()
         self._make_core()
         self.store = StoreThread(self.exchanger, self.poller.wake)
         cancel = self.fetcher.cancel_all
-        self.link = StoreLink(self.owner, self.core, self.store, self.diary, self._patience, cancel)
+        self.link = StoreLink(
+            self.engine_id, self.core, self.store, self.diary, self._patience, cancel
+        )
         self.dispatch = Dispatcher(
             self.diary, self.diary_thread, self.fetcher, self.resolver, self._lapsed
         )
         self.shortages = Shortages(
-            self.owner, self.workers, self.core.scheduler, self.fetcher, self.core.stats
+            self.engine_id, self.workers, self.core.scheduler, self.fetcher, self.core.stats
         )
         late = lateness(orders.memory.control, first=orders.index == 0)
         self._gauges = Gauges(self.core.stats, late, orders.node.engines)
@@ -113,14 +115,14 @@ class Engine:
                 store, turns = self.orders.node.store, self.orders.memory.turns
                 frontier = open_frontier(store, self.root, rules, self._now_ms, turns=turns)
                 place = (self.orders.node_name, str(self.root))
-                owner = frontier.register(socket.gethostname(), os.getpid(), *place)
+                engine_id = frontier.register(socket.gethostname(), os.getpid(), *place)
                 self._patience.over()
-                return frontier, owner
+                return frontier, engine_id
             except StoreGone as error:
                 self._wait_outside(self._patience.after(error))
 
     def _wait_outside(self, seconds: float) -> None:
-        self.pipe.report({"owner": 0, "stats": Stats().to_dict()})
+        self.pipe.report({"engine_id": 0, "stats": Stats().to_dict()})
         if select.select([0], [], [], seconds)[0]:
             data = os.read(0, 4096)
             if not data:
@@ -153,19 +155,19 @@ class Engine:
 
     def _make_archive(self) -> None:
         self.ids = record_ids()
-        self.ledger = Ledger(self.root, self.owner, SEGMENT_BYTES)
+        self.ledger = Ledger(self.root, self.engine_id, SEGMENT_BYTES)
         if self.frontier.server_clock:
             self.clock.doubt_ms = LONG_MS  # until the first commit: the supervisor measured it
         self.diary = Diary(self.ledger, self.crawl.delay, self.clock)
         self.diary_thread = DiaryThread(self.ledger, self.poller.wake)
-        text = SegmentWriter(self.root, "text", self.owner, SEGMENT_BYTES)
+        text = SegmentWriter(self.root, "text", self.engine_id, SEGMENT_BYTES)
         warc = None
         if self.orders.node.warc:
-            warc = SegmentWriter(self.root, "warc", self.owner, SEGMENT_BYTES, self._warcinfo)
+            warc = SegmentWriter(self.root, "warc", self.engine_id, SEGMENT_BYTES, self._warcinfo)
         renew = self.crawl.lease_time / 20
         self.scope = Scope(self.crawl.scope_rules())
         self.exchanger = Exchanger(
-            self.frontier, self.owner, engine_now, text, warc, self.ledger, renew, self.scope
+            self.frontier, self.engine_id, engine_now, text, warc, self.ledger, renew, self.scope
         )
 
     def _warcinfo(self, name: str) -> bytes:
@@ -275,7 +277,7 @@ class Engine:
         if not self.core.deadline or engine_now() <= self.core.deadline:
             return False
         if self.fetcher.in_flight:
-            log.warning("the lease ran out: all fetches are cut off", engine=self.owner)
+            log.warning("the lease ran out: all fetches are cut off", engine=self.engine_id)
             self.fetcher.cancel_all()
         return True
 
@@ -332,7 +334,7 @@ class Engine:
         stats.uncommitted = len(self.core.outbox.batch.pages)
         stats.bodies_mb = self.fetcher.buffered / 1e6
         self.shortages.look(now)
-        self.pipe.report({"owner": self.owner, "stats": stats.to_dict()})
+        self.pipe.report({"engine_id": self.engine_id, "stats": stats.to_dict()})
         stats.loop_max_ms = 0.0
 
 

@@ -48,7 +48,7 @@ def _columns(**groups: str) -> dict[str, str]:
 TABLES = (
     Table("exclusions", ("line",), _columns(text="line")),
     Table(
-        "crawlers",
+        "engines",
         ("id",),
         _columns(
             int8="id pid started_ms renewed_ms lease_until last_batch pages queued domains",
@@ -60,7 +60,7 @@ TABLES = (
         "domains",
         ("id",),
         _columns(
-            int8="id lease_owner ready_at polite_at delay_ms queued pages",
+            int8="id engine_id ready_at polite_at delay_ms queued pages",
             int4="failures releases",
             bool="seeded",
             text="name",
@@ -93,7 +93,9 @@ TABLES = (
         ("id",),
         _columns(int8="id domain_id fp", int4="depth", int2="flags", text="url"),
     ),
-    Table("segments", ("kind", "id"), _columns(int8="id owner length", text="kind", bool="closed")),
+    Table(
+        "segments", ("kind", "id"), _columns(int8="id engine_id length", text="kind", bool="closed")
+    ),
 )
 _TIMES = frozenset({"ready_at", "polite_at", "retry_ms", "renewed_ms"})
 
@@ -177,7 +179,7 @@ class Move:
     def _copy(self, table: Table, rows: list[Row]) -> None:
         names, kinds = list(table.columns), list(table.columns.values())
         extra: Row = ()
-        if table.name == "crawlers":
+        if table.name == "engines":
             names, kinds = [*names, "node", "directory"], [*kinds, "text", "text"]
             extra = (self.node, self.directory)
         statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
@@ -213,7 +215,7 @@ class Move:
 
     def _end(self) -> None:
         with self.db.transaction():
-            for table in ("crawlers", "pages", "left_out"):
+            for table in ("engines", "pages", "left_out"):
                 top = (
                     f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, max(id)))"
                 )

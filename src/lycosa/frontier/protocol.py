@@ -96,21 +96,21 @@ class EngineFrontier(StoreConnection, Protocol):
         `node` names its data directory for ever, `directory` says to people where that is.
         """
 
-    def lease(self, owner: int, limit: int) -> list[Lease]:
-        """Up to `limit` ready domains, the longest waiting first, now held by `owner`."""
+    def lease(self, engine_id: int, limit: int) -> list[Lease]:
+        """Up to `limit` ready domains, the longest waiting first, now held by `engine_id`."""
 
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
         """The next URLs of domains that the caller holds and has none left of."""
 
-    def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
+    def claim(self, engine_id: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
         """Reserve addresses for errands, each for one engine at a time. Returns those that are now
         the caller's, each with the moment until which, unless a batch gives it back earlier."""
 
     def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
         """Those of (domain_id, fp) that are done already."""
 
-    def commit(self, owner: int, batch: Batch) -> Committed:
-        """Apply a batch once: raises Fenced if `owner` was declared dead."""
+    def commit(self, engine_id: int, batch: Batch) -> Committed:
+        """Apply a batch once: raises Fenced if `engine_id` was declared dead."""
 
     def watch(self) -> Committed:
         """What a commit tells, without writing: for an engine that has nothing to commit."""
@@ -118,7 +118,7 @@ class EngineFrontier(StoreConnection, Protocol):
     def exclusions(self) -> list[str]:
         """The domains, suffixes and patterns that are never fetched."""
 
-    def retire(self, owner: int) -> None:
+    def retire(self, engine_id: int) -> None:
         """An engine ends in order: it is declared dead, unless it still holds a domain."""
 
 

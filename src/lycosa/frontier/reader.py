@@ -59,7 +59,7 @@ class Source(Protocol):
     def numbers(self, numbers: Sequence[int]) -> Any:
         """A list of numbers as a statement's value."""
 
-    def place(self, owner: int) -> Place | None:
+    def place(self, engine_id: int) -> Place | None:
         """Where an engine's output lies; None: in the directory of the crawl."""
 
     def check(self, seconds: float) -> None:
@@ -92,9 +92,9 @@ class Reader:
         """Raise Damaged if the store's file is; looks no longer than so many seconds."""
         self._source.check(seconds)
 
-    def place(self, owner: int) -> Place | None:
+    def place(self, engine_id: int) -> Place | None:
         """Where an engine's output lies; None: in the directory of the crawl."""
-        return self._source.place(owner)
+        return self._source.place(engine_id)
 
     def close(self) -> None:
         self._source.close()
@@ -106,7 +106,7 @@ class Reader:
 
     def status(self) -> dict[str, Any]:
         """What `lycosa status` tells, of all engines together and of each."""
-        engines = [engine_values(row) for row in self._rows("crawlers")]
+        engines = [engine_values(row) for row in self._rows("engines")]
         now = self._source.now_ms()
         return {
             **summed(engines, self.settings()),

@@ -35,7 +35,7 @@ class StoreRules:
             return ""
         if state is None:
             return NOT_SEEDED if self.seeded_only else ""
-        if own and state.lease_owner == own:
+        if own and state.engine_id == own:
             return ""
         if self.seeded_only and not state.seeded:
             return NOT_SEEDED

@@ -1,8 +1,8 @@
 """The states of a domain and of a URL, on one screen. Pure.
 
-A domain is in exactly one state, told by `domains.lease_owner`:
+A domain is in exactly one state, told by `domains.engine_id`:
 
-    state    lease_owner  leaves it by
+    state    engine_id    leaves it by
     idle     -1           a URL is added               -> ready   (wake)
     ready     0           its time comes, an engine    -> leased  (lease)
     leased   >0           the engine gives it back     -> ready | idle   (release)
@@ -56,7 +56,7 @@ def domain_ready_ms(polite_ms: int, head_order: int | None) -> int | None:
 class DomainState(NamedTuple):
     """The part of a domain's row that decides whether it takes URLs, and whether they wake it."""
 
-    lease_owner: int
+    engine_id: int
     ready_at: int
     polite_at: int
     queued: int
@@ -65,9 +65,9 @@ class DomainState(NamedTuple):
 
     def wakes(self) -> bool:
         """Whether a new URL makes it ready: it is idle, or only waits for a retry."""
-        if self.lease_owner == IDLE:
+        if self.engine_id == IDLE:
             return True
-        return self.lease_owner == READY and self.ready_at > self.polite_at > 0
+        return self.engine_id == READY and self.ready_at > self.polite_at > 0
 
 
 @dataclass(slots=True)

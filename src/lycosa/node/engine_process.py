@@ -71,7 +71,7 @@ class EngineProcess:
         *lines, self._unread = (self._unread + data).split(b"\n")
         for each in lines:
             report = orjson.loads(each)
-            self.id = report["owner"]
+            self.id = report["engine_id"]
             self.stats = Stats.from_dict(report["stats"])
             self.heard = engine_now()
 

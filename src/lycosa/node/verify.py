@@ -19,7 +19,7 @@ import orjson
 
 from lycosa.archive.ledger_check import check_lines
 from lycosa.archive.reading import MISSING, UNREADABLE, SegmentFile, Verdict, state_of
-from lycosa.archive.segments import SegmentKind, parse_name, segment_name, segment_owner
+from lycosa.archive.segments import SegmentKind, parse_name, segment_engine, segment_name
 from lycosa.archive.text_check import TextCheck, TextPlace
 from lycosa.archive.warc_check import RecordPlace, WarcCheck
 from lycosa.clock import engine_now
@@ -85,7 +85,7 @@ def own_segments(
     return {
         segment_name(kind, number): length
         for (kind, number), length in sorted(committed.items())
-        if length and (engines is None or segment_owner(number) in engines)
+        if length and (engines is None or segment_engine(number) in engines)
     }
 
 
@@ -191,7 +191,7 @@ class Verifier:
         self._db.executemany("INSERT INTO warc VALUES (?, ?, ?, ?, ?, ?)", warcs)
 
     def _wanted(self, kind: SegmentKind, number: int, only: Collection[str] | None) -> bool:
-        if self._engines is not None and segment_owner(number) not in self._engines:
+        if self._engines is not None and segment_engine(number) not in self._engines:
             return False
         return only is None or segment_name(kind, number) in only
 

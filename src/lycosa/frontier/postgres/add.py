@@ -24,7 +24,7 @@ Groups = dict[int, dict[int, Link]]
 class Adder:
     """Adds URLs, those of engines inside a transaction of the caller. See `SupervisorFrontier`.
 
-    `held`: the owner of each domain that engines of this process hold, as far as they know.
+    `held`: the engine of each domain that engines of this process hold, as far as they know.
     """
 
     def __init__(self, store: PostgresStore, held: Mapping[int, int]) -> None:

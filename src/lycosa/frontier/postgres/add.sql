@@ -19,27 +19,27 @@ INSERT INTO queue (domain_id, fp, ord, depth, flags, url, attempts)
 SELECT *, 0 FROM unnest(%(domains)s, %(fps)s, %(orders)s, %(depths)s, %(flags)s, %(urls)s);
 
 -- domain_insert: domains are found; never visited, so ready since they were found
-INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
+INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued, seeded)
 SELECT id, name, 0, ready, 0, queued, %(seeded)s
 FROM unnest(%(ids)s, %(names)s, %(ready)s, %(queued)s) AS u (id, name, ready, queued)
-ON CONFLICT (id) DO UPDATE SET lease_owner = 0, queued = domains.queued + excluded.queued,
+ON CONFLICT (id) DO UPDATE SET engine_id = 0, queued = domains.queued + excluded.queued,
     ready_at = greatest(domains.polite_at, %(now)s)
-WHERE domains.lease_owner = -1
+WHERE domains.engine_id = -1
 RETURNING (xmax = 0);  -- inserted, not updated
 
 -- domain_wake: idle domains, or ones that only wait for retries, got URLs
-UPDATE domains AS d SET lease_owner = 0, ready_at = greatest(d.polite_at, %(now)s),
+UPDATE domains AS d SET engine_id = 0, ready_at = greatest(d.polite_at, %(now)s),
     queued = d.queued + u.queued, seeded = d.seeded OR %(seeded)s
 FROM unnest(%(ids)s, %(queued)s) AS u (id, queued)
-WHERE d.id = u.id AND d.lease_owner + 0 <= 0
-    AND (d.lease_owner + 0 = -1 OR d.ready_at > greatest(d.polite_at, %(now)s));
+WHERE d.id = u.id AND d.engine_id + 0 <= 0
+    AND (d.engine_id + 0 = -1 OR d.ready_at > greatest(d.polite_at, %(now)s));
 
 -- domain_seeded: known domains turn out to be seeds
 UPDATE domains SET seeded = true WHERE id = ANY (%(ids)s) AND NOT seeded;
 
 -- account_add: what seeds changed, in row 0, which belongs to nobody
-INSERT INTO crawlers (id, host, pid, node, directory, started_ms, renewed_ms, lease_until, dead,
+INSERT INTO engines (id, host, pid, node, directory, started_ms, renewed_ms, lease_until, dead,
     queued, domains)
 VALUES (0, '', 0, '', '', %(now)s, %(now)s, 0, true, %(queued)s, %(domains)s)
-ON CONFLICT (id) DO UPDATE SET queued = crawlers.queued + excluded.queued,
-    domains = crawlers.domains + excluded.domains;
+ON CONFLICT (id) DO UPDATE SET queued = engines.queued + excluded.queued,
+    domains = engines.domains + excluded.domains;

@@ -31,9 +31,9 @@ UPDATE domains AS d SET pages = greatest(0, d.pages - u.pages)
 FROM unnest(%(ids)s, %(pages)s) AS u (id, pages) WHERE d.id = u.id;
 
 -- outcomes_taken: what row 0 says of pages that people took back
-SELECT outcomes FROM crawlers WHERE id = 0 FOR UPDATE;
+SELECT outcomes FROM engines WHERE id = 0 FOR UPDATE;
 
 -- account_again: pages became queued URLs again, or have another outcome now
-UPDATE crawlers SET pages = pages - %(pages)s, queued = queued + %(queued)s,
+UPDATE engines SET pages = pages - %(pages)s, queued = queued + %(queued)s,
     outcomes = %(outcomes)s
 WHERE id = 0;

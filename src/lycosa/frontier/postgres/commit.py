@@ -52,9 +52,11 @@ class Commits:
         self._left_out = left_out
         self._idled: deque[tuple[int, int]] = deque(maxlen=RECHECKS)  # (when, domain)
 
-    def commit(self, owner: int, batch: Batch) -> Committed:
+    def commit(self, engine_id: int, batch: Batch) -> Committed:
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
-        result = self._store.transaction(lambda now: self._apply_once(owner, batch, now), owner)
+        result = self._store.transaction(
+            lambda now: self._apply_once(engine_id, batch, now), engine_id
+        )
         self._leases.forget(release.domain_id for release in batch.released)
         while self._idled and self._idled[0][0] <= result.now_ms - RECHECK_MS:
             self._idled.popleft()
@@ -75,18 +77,22 @@ class Commits:
         result.stop = stop == "1"
         result.rules_version = int(version or 0)
 
-    def _apply_once(self, owner: int, batch: Batch, now: int) -> Committed:
+    def _apply_once(self, engine_id: int, batch: Batch, now: int) -> Committed:
         result = Committed(now, 0, False, 0)
-        last, outcomes = self._store.rows("last_batch", owner=owner)[0]
+        last, outcomes = self._store.rows("last_batch", engine_id=engine_id)[0]
         if batch.number > last:
-            self._apply(owner, batch, now, result, outcomes)
+            self._apply(engine_id, batch, now, result, outcomes)
         return result
 
-    def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
+    def _apply(
+        self, engine_id: int, batch: Batch, now: int, result: Committed, outcomes: str
+    ) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
         errands = self._errands.needed(batch.errands, now)
-        added, new_domains = self._adder.add_links(batch.links + errands, now, result, own=owner)
+        added, new_domains = self._adder.add_links(
+            batch.links + errands, now, result, own=engine_id
+        )
         self._defer(self._errands.spaced(errands, now))
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
@@ -95,15 +101,15 @@ class Commits:
         self._remember_origins(batch.origins)
         self._remember_delays(batch.delays)
         self._errands.answer(result.refused + batch.answers, now)
-        self._errands.free_slots(owner, batch.slots)
-        self._release(owner, batch.released, result, now)
+        self._errands.free_slots(engine_id, batch.slots)
+        self._release(engine_id, batch.released, result, now)
         for kind, ident, size, shut in batch.segments:
             self._store.execute(
-                "segment_upsert", kind=kind, id=ident, owner=owner, length=size, closed=shut
+                "segment_upsert", kind=kind, id=ident, engine_id=engine_id, length=size, closed=shut
             )
         self._store.execute(
             "account",
-            owner=owner,
+            engine_id=engine_id,
             number=batch.number,
             pages=sum(1 for page in done if page.status),
             queued=added - left - purged,
@@ -222,12 +228,14 @@ class Commits:
             longest = dict(sorted(delays))  # of several for one domain the last, the longest
             self._store.execute("domain_delay", ids=int8s(longest), delays=int8s(longest.values()))
 
-    def _release(self, owner: int, released: list[Release], result: Committed, now: int) -> None:
+    def _release(
+        self, engine_id: int, released: list[Release], result: Committed, now: int
+    ) -> None:
         if released:
             chosen = sorted(released, key=lambda each: each.domain_id)
             rows = self._store.rows(
                 "release",
-                owner=owner,
+                engine_id=engine_id,
                 waiting=WAITING,
                 recount=RECOUNT_EVERY,
                 cap=self._store.rules.max_queued_per_domain + 1,

@@ -1,5 +1,5 @@
 -- last_batch: the number of the last batch that was applied, and the pages by outcome until then
-SELECT last_batch, outcomes FROM crawlers WHERE id = %(owner)s;
+SELECT last_batch, outcomes FROM engines WHERE id = %(engine_id)s;
 
 -- first_seen: URLs that were reached before anybody queued them
 INSERT INTO seen (domain_id, fp, ord)
@@ -91,7 +91,7 @@ ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
 
 -- release: domains are given back: ready when their first URL is due, idle without one
 UPDATE domains AS d SET
-    lease_owner = CASE WHEN head.ord IS NULL THEN -1 ELSE 0 END,
+    engine_id = CASE WHEN head.ord IS NULL THEN -1 ELSE 0 END,
     ready_at = greatest(u.polite, CASE WHEN head.ord >= %(waiting)s THEN head.ord - %(waiting)s
         ELSE 0 END),
     polite_at = u.polite, failures = u.failures, pages = u.pages, releases = d.releases + 1,
@@ -103,30 +103,30 @@ FROM unnest(%(ids)s, %(polite)s, %(failures)s, %(pages)s, %(queued)s)
     AS u (id, polite, failures, pages, queued)
 LEFT JOIN LATERAL (
     SELECT ord FROM queue WHERE domain_id = u.id ORDER BY ord LIMIT 1) AS head ON true
-WHERE d.id = u.id AND d.lease_owner + 0 = %(owner)s
-RETURNING d.id, d.lease_owner;
+WHERE d.id = u.id AND d.engine_id + 0 = %(engine_id)s
+RETURNING d.id, d.engine_id;
 
 -- wake_again: a URL came in the moment in which its domain was found to be idle
-UPDATE domains AS d SET lease_owner = 0, ready_at = greatest(d.polite_at, %(now)s)
-WHERE d.id = ANY (%(ids)s) AND d.lease_owner + 0 = -1
+UPDATE domains AS d SET engine_id = 0, ready_at = greatest(d.polite_at, %(now)s)
+WHERE d.id = ANY (%(ids)s) AND d.engine_id + 0 = -1
     AND EXISTS (SELECT 1 FROM queue AS q WHERE q.domain_id = d.id);
 
 -- segment_upsert: how much of a segment is committed
-INSERT INTO segments (kind, id, owner, length, closed)
-VALUES (%(kind)s, %(id)s, %(owner)s, %(length)s, %(closed)s)
+INSERT INTO segments (kind, id, engine_id, length, closed)
+VALUES (%(kind)s, %(id)s, %(engine_id)s, %(length)s, %(closed)s)
 ON CONFLICT (kind, id) DO UPDATE SET length = excluded.length, closed = excluded.closed;
 
 -- account: what a batch changed, in the engine's own row
-UPDATE crawlers SET last_batch = %(number)s, pages = pages + %(pages)s,
+UPDATE engines SET last_batch = %(number)s, pages = pages + %(pages)s,
     queued = queued + %(queued)s, domains = domains + %(domains)s,
     outcomes = %(outcomes)s, stats = %(stats)s
-WHERE id = %(owner)s;
+WHERE id = %(engine_id)s;
 
 -- control: what engines must hear of
-SELECT (SELECT sum(pages)::int8 FROM crawlers),
+SELECT (SELECT sum(pages)::int8 FROM engines),
     (SELECT value FROM crawl WHERE key = 'stop'),
     (SELECT value FROM crawl WHERE key = 'rules_version'),
-    (SELECT count(*) FROM crawlers WHERE NOT dead),
+    (SELECT count(*) FROM engines WHERE NOT dead),
     (SELECT split_part(value, ':', 1)::int8 FROM crawl
     WHERE key = 'wants_domains' AND split_part(value, ':', 2)::int8 > (
         SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8)));

@@ -18,17 +18,17 @@ class Engines:
     def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
         def work(now: int) -> int:
             lease = self._store.rules.lease_ms
-            owner: int = self._store.one(
+            engine_id: int = self._store.one(
                 "register", host=host, pid=pid, node=node, directory=directory, now=now, lease=lease
             )
-            return owner
+            return engine_id
 
         return self._store.transaction(work)
 
-    def retire(self, owner: int) -> None:
+    def retire(self, engine_id: int) -> None:
         def work(now: int) -> None:
-            if self._store.one("held_by", owner=owner) is None:
-                self._store.execute("declare_dead", owner=owner)
+            if self._store.one("held_by", engine_id=engine_id) is None:
+                self._store.execute("declare_dead", engine_id=engine_id)
 
         self._store.transaction(work)
 
@@ -54,17 +54,17 @@ class Engines:
         ends = dict.fromkeys(sorted(known), now)
         if may_declare:
             ends.update(self._store.rows("declare_expired", now=now, known=int8s(known)))
-        rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
+        rescued = sum(self._take_over(engine_id, since) for engine_id, since in ends.items())
         if delays:
             ids, until = zip(*sorted((id_of(n), now + ms) for n, ms in delays.items()), strict=True)
             self._store.execute("wait_longer", ids=int8s(ids), until=int8s(until))
         return rescued
 
-    def _take_over(self, owner: int, since: int) -> int:
-        self._store.execute("declare_dead", owner=owner)
+    def _take_over(self, engine_id: int, since: int) -> int:
+        self._store.execute("declare_dead", engine_id=engine_id)
         if self._store.rules.max_pages_per_domain:
-            self._store.execute("recount_pages", owner=owner)
-        values = {"owner": owner, "since": since, "delay": self._store.rules.delay_ms}
+            self._store.execute("recount_pages", engine_id=engine_id)
+        values = {"engine_id": engine_id, "since": since, "delay": self._store.rules.delay_ms}
         self._store.execute("slots_of_dead", **values)
         return self._store.execute("take_over", **values).rowcount
 

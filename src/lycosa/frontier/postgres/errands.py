@@ -30,16 +30,16 @@ class Errands:
             rows = self._store.read("answers_to", budget=budget, **values)
             hand_out((SharedRobots(*row) for row in rows), keys)
 
-    def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
+    def claim(self, engine_id: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
         wanted = texts(sorted(set(addresses)))
 
         def work(now: int) -> dict[str, int]:
             self._store.execute("slots_forget", now=now)
             until = now + hold_ms
-            values = {"owner": owner, "addresses": wanted, "until": until, "now": now}
+            values = {"engine_id": engine_id, "addresses": wanted, "until": until, "now": now}
             return {row[0]: until for row in self._store.rows("claim", **values)}
 
-        return self._store.transaction(work, owner)
+        return self._store.transaction(work, engine_id)
 
     def needed(self, errands: list[Link], now: int) -> list[Link]:
         """Those that nobody has queued yet, or made since somebody asked for them."""
@@ -76,9 +76,9 @@ class Errands:
             rules=blobs(each.rules for each in values),
         )
 
-    def free_slots(self, owner: int, slots: list[tuple[str, int]]) -> None:
+    def free_slots(self, engine_id: int, slots: list[tuple[str, int]]) -> None:
         if slots:
             addresses, until = zip(*sorted(dict(slots).items()), strict=True)
             self._store.execute(
-                "slot_free", owner=owner, addresses=texts(addresses), until=int8s(until)
+                "slot_free", engine_id=engine_id, addresses=texts(addresses), until=int8s(until)
             )

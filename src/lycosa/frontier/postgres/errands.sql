@@ -29,18 +29,18 @@ DELETE FROM answers WHERE (domain_id, fp) IN (
     SELECT domain_id, fp FROM answers WHERE fetched_ms < %(before)s FOR UPDATE SKIP LOCKED);
 
 -- claim: addresses for errands, as far as nobody has them
-INSERT INTO slots (address, owner, until_ms)
-SELECT address, %(owner)s, %(until)s FROM unnest(%(addresses)s) AS u (address)
-ON CONFLICT (address) DO UPDATE SET owner = excluded.owner, until_ms = excluded.until_ms
+INSERT INTO slots (address, engine_id, until_ms)
+SELECT address, %(engine_id)s, %(until)s FROM unnest(%(addresses)s) AS u (address)
+ON CONFLICT (address) DO UPDATE SET engine_id = excluded.engine_id, until_ms = excluded.until_ms
 WHERE slots.until_ms <= %(now)s
 RETURNING address;
 
 -- slot_free: addresses are given back, from a moment on
 UPDATE slots AS s SET until_ms = u.until FROM unnest(%(addresses)s, %(until)s) AS u (address, until)
-WHERE s.address = u.address AND s.owner = %(owner)s;
+WHERE s.address = u.address AND s.engine_id = %(engine_id)s;
 
 -- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
-UPDATE slots SET until_ms = least(until_ms, %(since)s + %(delay)s::int8) WHERE owner = %(owner)s;
+UPDATE slots SET until_ms = least(until_ms, %(since)s + %(delay)s::int8) WHERE engine_id = %(engine_id)s;
 
 -- slots_forget: free addresses are deleted; skips those that another engine claims at the same time
 DELETE FROM slots WHERE address IN (

@@ -23,24 +23,24 @@ class Leases:
     def __init__(self, store: PostgresStore, errands: Errands) -> None:
         self._store = store
         self._errands = errands
-        self.held: dict[int, int] = {}  # owner by domain, as far as engines here know
+        self.held: dict[int, int] = {}  # engine by domain, as far as engines here know
         self.engines = 1  # of all nodes, by the last commit
         self._asked = 0  # when others were last asked for domains
         self._unsure = False  # a lease whose commit was cut off may be ours
 
-    def lease(self, owner: int, limit: int) -> list[Lease]:
+    def lease(self, engine_id: int, limit: int) -> list[Lease]:
         if limit <= 0 or (
             self._store.timeline.leases_from and self._store.timeline.waits(self._store.now_ms())
         ):
             return []
-        found = self._lost_leases(owner) if self._unsure else []
+        found = self._lost_leases(engine_id) if self._unsure else []
         now = self._store.test_now()
         if not found and self._store.read_one("any_ready", now=now) is None:
             self._ask_for_domains()
             return []  # looking costs no write
         if not found:
-            found = self._take(owner, limit)
-        self.held.update((row[0], owner) for row in found)
+            found = self._take(engine_id, limit)
+        self.held.update((row[0], engine_id) for row in found)
         leases = sorted((_lease(row) for row in found), key=lambda each: each.ready_ms)
         self._complete(leases)
         return leases
@@ -55,21 +55,24 @@ class Leases:
             values = {"held": len(self.held), "until": now + ASK_MS, "now": now}
             self._store.run(lambda: self._store.execute("ask_for_domains", **values))
 
-    def _take(self, owner: int, limit: int) -> list[tuple[Any, ...]]:
+    def _take(self, engine_id: int, limit: int) -> list[tuple[Any, ...]]:
         budget = self._store.rules.robots_bytes
         self._unsure = True  # until we have heard that it worked
         found = self._store.transaction(
-            lambda now: self._store.rows("lease", owner=owner, now=now, limit=limit, budget=budget),
-            owner,
+            lambda now: self._store.rows(
+                "lease", engine_id=engine_id, now=now, limit=limit, budget=budget
+            ),
+            engine_id,
         )
         self._unsure = False
         return found
 
-    def _lost_leases(self, owner: int) -> list[tuple[Any, ...]]:
+    def _lost_leases(self, engine_id: int) -> list[tuple[Any, ...]]:
         """Domains that are ours by a transaction whose end we did not hear of."""
         known = int8s(self.held)
         found = self._store.transaction(
-            lambda now: self._store.rows("held_unknown", owner=owner, known=known), owner
+            lambda now: self._store.rows("held_unknown", engine_id=engine_id, known=known),
+            engine_id,
         )
         self._unsure = False
         return found

@@ -1,13 +1,13 @@
 -- any_ready: whether a domain is ready: looking costs no write
 SELECT 1 FROM domains
-WHERE lease_owner = 0 AND ready_at <= (
+WHERE engine_id = 0 AND ready_at <= (
     SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))
 LIMIT 1;
 
--- lease: the longest waiting domains go to their new owner, within a budget of robots rules
+-- lease: the longest waiting domains go to their new engine, within a budget of robots rules
 WITH head AS MATERIALIZED (
     SELECT id, ready_at FROM domains
-    WHERE lease_owner = 0 AND ready_at <= %(now)s
+    WHERE engine_id = 0 AND ready_at <= %(now)s
     ORDER BY ready_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), sized AS MATERIALIZED (
     SELECT head.id, row_number() OVER w AS place, sum(robots.size) OVER w AS total
@@ -16,15 +16,15 @@ WITH head AS MATERIALIZED (
         WHERE domain_id = head.id) AS robots
     WINDOW w AS (ORDER BY head.ready_at, head.id)
 )
-UPDATE domains AS d SET lease_owner = %(owner)s
+UPDATE domains AS d SET engine_id = %(engine_id)s
 FROM sized
 WHERE d.id = sized.id AND (sized.place = 1 OR sized.total <= %(budget)s)
-    AND d.lease_owner + 0 = 0  -- "+ 0" keeps the planner off the index of all ready domains
+    AND d.engine_id + 0 = 0  -- "+ 0" keeps the planner off the index of all ready domains
 RETURNING d.id, d.name, d.ready_at, d.delay_ms, d.failures, d.pages, d.queued, d.seeded;
 
 -- held_unknown: domains that this engine holds without having heard of it (a commit was cut off)
 SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded FROM domains
-WHERE lease_owner = %(owner)s AND id <> ALL (%(known)s);
+WHERE engine_id = %(engine_id)s AND id <> ALL (%(known)s);
 
 -- ask_for_domains: of all engines that find no domain ready, the one that holds fewest says so for a while
 INSERT INTO crawl (key, value) VALUES ('wants_domains', %(held)s::int8 || ':' || %(until)s::int8)

@@ -4,7 +4,7 @@ INSERT INTO crawl (key, value) VALUES ('crawl_id', %(id)s) ON CONFLICT DO NOTHIN
 -- others: engines of other nodes whose lease runs, and nodes heard of while they start theirs
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8) AS now)
-SELECT (SELECT count(*) FROM crawlers
+SELECT (SELECT count(*) FROM engines
         WHERE NOT dead AND node <> %(node)s AND lease_until >= (SELECT now FROM clock))
     + (SELECT count(*) FROM crawl
        WHERE (key >= 'opened:' AND key < 'opened;' OR key >= 'loading:' AND key < 'loading;')

@@ -1,24 +1,24 @@
 -- settings: all settings of the crawl
 SELECT key, value FROM crawl;
 
--- crawlers: every engine that ever worked on this crawl
+-- engines: every engine that ever worked on this crawl
 SELECT id, host, pid, node, directory, started_ms, renewed_ms, lease_until, dead, pages, queued,
     domains, outcomes, stats
-FROM crawlers ORDER BY id;
+FROM engines ORDER BY id;
 
 -- place: where the output of an engine lies
-SELECT host, directory, node FROM crawlers WHERE id = %(owner)s;
+SELECT host, directory, node FROM engines WHERE id = %(engine_id)s;
 
 -- held_count: how many domains are held
-SELECT count(*) FROM domains WHERE lease_owner > 0;
+SELECT count(*) FROM domains WHERE engine_id > 0;
 
 -- ready_count: how many domains are ready, counted no further than a limit
 SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE lease_owner = 0 AND ready_at <= %(now)s LIMIT %(limit)s) AS counted;
+    SELECT 1 FROM domains WHERE engine_id = 0 AND ready_at <= %(now)s LIMIT %(limit)s) AS counted;
 
 -- longest_waits: the domains with something queued that are left alone for longest
 SELECT name, ready_at, delay_ms, failures FROM domains
-WHERE lease_owner = 0 AND ready_at > %(now)s ORDER BY ready_at DESC LIMIT %(limit)s;
+WHERE engine_id = 0 AND ready_at > %(now)s ORDER BY ready_at DESC LIMIT %(limit)s;
 
 -- page_by_url: the page of a URL
 SELECT {page_columns} FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
@@ -31,7 +31,7 @@ WHERE id > %(after)s AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'o
 ORDER BY id LIMIT %(limit)s;
 
 -- domain_by_id: one domain
-SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
+SELECT id, name, engine_id, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
 FROM domains WHERE id = %(id)s;
 
 -- origin_by_name: what is known of one origin

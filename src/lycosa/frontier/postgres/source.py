@@ -89,8 +89,10 @@ class PostgresSource:
     def numbers(self, numbers: Sequence[int]) -> Int8s:
         return int8s(numbers)
 
-    def place(self, owner: int) -> Place | None:
-        return next((Place(**row) for row in self.rows(SQL["place"], {"owner": owner})), None)
+    def place(self, engine_id: int) -> Place | None:
+        return next(
+            (Place(**row) for row in self.rows(SQL["place"], {"engine_id": engine_id})), None
+        )
 
     def check(self, seconds: float) -> None:
         """A server looks after its own files."""

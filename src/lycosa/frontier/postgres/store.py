@@ -125,8 +125,8 @@ class PostgresStore:
         with suppress(psycopg.Error):
             self.db.close()
 
-    def transaction(self, work: Callable[[int], T], owner: int | None = None) -> T:
-        """A transaction; with an owner, its first statement is the fence.
+    def transaction(self, work: Callable[[int], T], engine_id: int | None = None) -> T:
+        """A transaction; with an engine, its first statement is the fence.
 
         `work` gets the store's time. It is called again if the transaction lost against another,
         so it changes nothing but the store.
@@ -134,7 +134,7 @@ class PostgresStore:
 
         def attempt() -> T:
             with self.db.transaction():
-                now = self._now() if owner is None else self.fence(owner)
+                now = self._now() if engine_id is None else self.fence(engine_id)
                 return work(now)
 
         for left in reversed(range(RETRIES)):
@@ -152,14 +152,14 @@ class PostgresStore:
         except (pg.SerializationFailure, pg.DeadlockDetected) as error:
             raise _Lost from error
 
-    def fence(self, owner: int) -> int:
+    def fence(self, engine_id: int) -> int:
         """Renew the lease of an engine and return the store's time; raises Fenced if the engine was
         declared dead."""
         now: int | None = self.one(
-            "fence", now=self.test_now(), lease=self.rules.lease_ms, owner=owner
+            "fence", now=self.test_now(), lease=self.rules.lease_ms, engine_id=engine_id
         )
         if now is None:
-            raise Fenced(f"Engine {owner} was declared dead.")
+            raise Fenced(f"Engine {engine_id} was declared dead.")
         self.contact.made(now)
         return now
 

@@ -17,14 +17,14 @@ INSERT INTO crawl (key, value) VALUES ('leases_from', (%(from)s::int8)::text)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- declare_all_dead: what any engine believes to hold is not what the store knows
-UPDATE crawlers SET dead = true WHERE NOT dead;
+UPDATE engines SET dead = true WHERE NOT dead;
 
 -- wait_all: domains that were held, or that asked for more than the usual delay
-UPDATE domains SET lease_owner = least(lease_owner, 0),
+UPDATE domains SET engine_id = least(engine_id, 0),
     ready_at = greatest(ready_at, %(since)s + greatest(delay_ms, %(delay)s)),
     polite_at = greatest(polite_at, %(since)s + greatest(delay_ms, %(delay)s))
-WHERE lease_owner > 0 OR delay_ms > %(delay)s;
+WHERE engine_id > 0 OR delay_ms > %(delay)s;
 
 -- skip_numbers: numbers of engines whose registration was lost are not given out again
-SELECT setval(pg_get_serial_sequence('crawlers', 'id'),
-    nextval(pg_get_serial_sequence('crawlers', 'id')) + %(skip)s);
+SELECT setval(pg_get_serial_sequence('engines', 'id'),
+    nextval(pg_get_serial_sequence('engines', 'id')) + %(skip)s);

@@ -24,22 +24,22 @@ INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES (?, ?
 INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES
 
 -- domain_insert: a domain is found; never visited, so ready since it was found
-INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
+INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued, seeded)
 VALUES (:id, :name, 0, :ready, 0, :queued, :seeded);
 
 -- domain_insert_new: a seed's domain, if it is not known; its rank is its place in the line
-INSERT INTO domains (id, name, lease_owner, ready_at, polite_at, queued, seeded)
+INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued, seeded)
 VALUES (?, ?, 0, ?, 0, ?, 1) ON CONFLICT DO NOTHING;
 
 -- domain_wake: an idle domain, or one that only waits for retries, got a URL
-UPDATE domains SET lease_owner = 0, ready_at = max(polite_at, :now), queued = queued + :queued,
+UPDATE domains SET engine_id = 0, ready_at = max(polite_at, :now), queued = queued + :queued,
     seeded = max(seeded, :seeded)
-WHERE id = :id AND lease_owner <= 0;
+WHERE id = :id AND engine_id <= 0;
 
 -- domain_seeded: a known domain turns out to be a seed
 UPDATE domains SET seeded = 1 WHERE id = ?;
 
 -- account_add: what seeds changed, in row 0, which belongs to nobody
-INSERT INTO crawlers (id, host, pid, started_ms, renewed_ms, lease_until, dead, queued, domains)
+INSERT INTO engines (id, host, pid, started_ms, renewed_ms, lease_until, dead, queued, domains)
 VALUES (0, '', 0, :now, :now, 0, 1, :queued, :domains)
 ON CONFLICT (id) DO UPDATE SET queued = queued + :queued, domains = domains + :domains;

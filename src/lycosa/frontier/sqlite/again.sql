@@ -27,8 +27,8 @@ WHERE domain_id = ? AND origin = ? AND (failures > 0 OR reason <> '');
 UPDATE domains SET pages = max(0, pages - ?) WHERE id = ?;
 
 -- outcomes_taken: what row 0 says of pages that people took back
-SELECT outcomes FROM crawlers WHERE id = 0;
+SELECT outcomes FROM engines WHERE id = 0;
 
 -- account_again: pages became queued URLs again, or have another outcome now
-UPDATE crawlers SET pages = pages - :pages, queued = queued + :queued, outcomes = :outcomes
+UPDATE engines SET pages = pages - :pages, queued = queued + :queued, outcomes = :outcomes
 WHERE id = 0;

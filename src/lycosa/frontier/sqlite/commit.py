@@ -40,13 +40,15 @@ class Commits:
         self._left_out = left_out
 
     @errors_mapped
-    def commit(self, owner: int, batch: Batch) -> Committed:
+    def commit(self, engine_id: int, batch: Batch) -> Committed:
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
-        with self._store.transaction(owner, self._store.shorten_log) as now:
+        with self._store.transaction(engine_id, self._store.shorten_log) as now:
             result = Committed(now, 0, False, 0)
-            last, outcomes = self._db.execute(SQL["last_batch"], {"owner": owner}).fetchone()
+            last, outcomes = self._db.execute(
+                SQL["last_batch"], {"engine_id": engine_id}
+            ).fetchone()
             if batch.number > last:
-                self._apply(owner, batch, now, result, outcomes)
+                self._apply(engine_id, batch, now, result, outcomes)
         self._control(result)
         return result
 
@@ -56,11 +58,15 @@ class Commits:
         self._control(result)
         return result
 
-    def _apply(self, owner: int, batch: Batch, now: int, result: Committed, outcomes: str) -> None:
+    def _apply(
+        self, engine_id: int, batch: Batch, now: int, result: Committed, outcomes: str
+    ) -> None:
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
         errands = self._errands.needed(batch.errands, now)
-        added, new_domains = self._adder.add_links(batch.links + errands, now, result, own=owner)
+        added, new_domains = self._adder.add_links(
+            batch.links + errands, now, result, own=engine_id
+        )
         self._defer(self._errands.spaced(errands, now))
         # After adding: the page that filled a domain's cap may have brought links of its own.
         purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
@@ -68,14 +74,14 @@ class Commits:
             self._left_out.trim()
         self._remember(batch)
         self._errands.answer(result.refused + batch.answers, now)
-        self._errands.free_slots(owner, batch.slots)
-        self._release(owner, batch.released, result.added)
+        self._errands.free_slots(engine_id, batch.slots)
+        self._release(engine_id, batch.released, result.added)
         self._db.executemany(
             SQL["segment_upsert"],
-            [(kind, ident, owner, size, shut) for kind, ident, size, shut in batch.segments],
+            [(kind, ident, engine_id, size, shut) for kind, ident, size, shut in batch.segments],
         )
         account = {
-            "owner": owner,
+            "engine_id": engine_id,
             "number": batch.number,
             "pages": sum(1 for page in done if page.status),
             "queued": added - left - purged,
@@ -178,22 +184,24 @@ class Commits:
         )
         self._db.executemany(SQL["domain_delay"], [(delay, ident) for ident, delay in batch.delays])
 
-    def _release(self, owner: int, released: list[Release], added: dict[int, int]) -> None:
+    def _release(self, engine_id: int, released: list[Release], added: dict[int, int]) -> None:
         """Give domains back; those that are no longer ours are left alone."""
         ids = json_ids([release.domain_id for release in released])
-        rows = self._store.rows("release_states", (ids, owner))
+        rows = self._store.rows("release_states", (ids, engine_id))
         states = {ident: (releases, head) for ident, releases, head in rows}
         self._store.write_rows(
             "release",
             [
-                self._released(owner, each, *states[each.domain_id], added.get(each.domain_id, 0))
+                self._released(
+                    engine_id, each, *states[each.domain_id], added.get(each.domain_id, 0)
+                )
                 for each in released
                 if each.domain_id in states
             ],
         )
 
     def _released(
-        self, owner: int, release: Release, releases: int, head: int | None, added: int
+        self, engine_id: int, release: Release, releases: int, head: int | None, added: int
     ) -> tuple[Any, ...]:
         ready = domain_ready_ms(release.polite_ms, head)
         queued = 0 if ready is None else max(1, release.queued + added)
@@ -202,7 +210,7 @@ class Commits:
             queued = self._store.one("queue_count", (release.domain_id, limit))
         return (
             release.domain_id,
-            owner,
+            engine_id,
             IDLE if ready is None else READY,
             release.polite_ms if ready is None else ready,
             release.polite_ms,

@@ -1,5 +1,5 @@
 -- last_batch: the number of the last batch that was applied, and the pages by outcome until then
-SELECT last_batch, outcomes FROM crawlers WHERE id = :owner;
+SELECT last_batch, outcomes FROM engines WHERE id = :engine_id;
 
 -- seen_order: where the queue row of a URL is or was
 SELECT ord FROM seen WHERE domain_id = ? AND fp = ?;
@@ -55,24 +55,24 @@ SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);
 -- queue (`+`: by id, not by a walk over all that we hold)
 SELECT json_group_array(json_array(
     id, releases, (SELECT ord FROM queue WHERE domain_id = domains.id ORDER BY ord LIMIT 1)))
-FROM domains WHERE id IN (SELECT value FROM json_each(?)) AND +lease_owner = ?;
+FROM domains WHERE id IN (SELECT value FROM json_each(?)) AND +engine_id = ?;
 
 -- release: a domain is given back (the brackets are repeated for many): its id, who has it now, and
 -- what is written, in order
-UPDATE domains SET lease_owner = column3, ready_at = column4, polite_at = column5,
+UPDATE domains SET engine_id = column3, ready_at = column4, polite_at = column5,
     failures = column6, pages = column7, queued = column8, releases = releases + 1
-FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?)) WHERE id = column1 AND +lease_owner = column2;
+FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?)) WHERE id = column1 AND +engine_id = column2;
 
 -- segment_upsert: how much of a segment is committed
-INSERT INTO segments (kind, id, owner, length, closed) VALUES (?, ?, ?, ?, ?)
+INSERT INTO segments (kind, id, engine_id, length, closed) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (kind, id) DO UPDATE SET length = excluded.length, closed = excluded.closed;
 
 -- account: what a batch changed, in the engine's own row
-UPDATE crawlers SET last_batch = :number, pages = pages + :pages, queued = queued + :queued,
+UPDATE engines SET last_batch = :number, pages = pages + :pages, queued = queued + :queued,
     domains = domains + :domains, outcomes = :outcomes, stats = :stats
-WHERE id = :owner;
+WHERE id = :engine_id;
 
 -- control: what engines must hear of
-SELECT (SELECT sum(pages) FROM crawlers),
+SELECT (SELECT sum(pages) FROM engines),
        (SELECT value FROM crawl WHERE key = 'stop'),
        (SELECT value FROM crawl WHERE key = 'rules_version');

@@ -29,10 +29,10 @@ class Engines:
             raise Bug("An engine got no number.")
         return cursor.lastrowid
 
-    def retire(self, owner: int) -> None:
+    def retire(self, engine_id: int) -> None:
         with self._store.transaction():
-            if self._store.one("held_by", (owner,)) is None:
-                self._db.execute(SQL["declare_dead"], (owner,))
+            if self._store.one("held_by", (engine_id,)) is None:
+                self._db.execute(SQL["declare_dead"], (engine_id,))
 
     @errors_mapped
     def expired(self) -> list[int]:
@@ -52,7 +52,7 @@ class Engines:
             return 0
         with self._store.transaction() as now:
             ends = {**self._expired(now), **dict.fromkeys(known_dead, now)}
-            rescued = sum(self._take_over(owner, since) for owner, since in ends.items())
+            rescued = sum(self._take_over(engine_id, since) for engine_id, since in ends.items())
             self._db.executemany(
                 SQL["wait_longer"],
                 [
@@ -62,11 +62,11 @@ class Engines:
             )
         return rescued
 
-    def _take_over(self, owner: int, since: int) -> int:
-        self._db.execute(SQL["declare_dead"], (owner,))
+    def _take_over(self, engine_id: int, since: int) -> int:
+        self._db.execute(SQL["declare_dead"], (engine_id,))
         if self._store.rules.max_pages_per_domain:
-            self._db.execute(SQL["recount_pages"], {"owner": owner})
-        values = {"owner": owner, "since": since, "delay": self._store.rules.delay_ms}
+            self._db.execute(SQL["recount_pages"], {"engine_id": engine_id})
+        values = {"engine_id": engine_id, "since": since, "delay": self._store.rules.delay_ms}
         self._db.execute(SQL["slots_of_dead"], values)
         return self._db.execute(SQL["take_over"], values).rowcount
 

@@ -38,11 +38,11 @@ class Errands:
             found = self._db.execute(SQL["answers_to"], values)
             hand_out((SharedRobots(*row) for row in found), keys)
 
-    def claim(self, owner: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
-        with self._store.transaction(owner) as now:
+    def claim(self, engine_id: int, addresses: list[str], hold_ms: int) -> dict[str, int]:
+        with self._store.transaction(engine_id) as now:
             until = now + hold_ms
             self._db.execute(SQL["slots_forget"], (now,))
-            values = {"owner": owner, "until": until, "now": now}
+            values = {"engine_id": engine_id, "until": until, "now": now}
             return {
                 address: until
                 for address in addresses
@@ -71,5 +71,5 @@ class Errands:
             self._db.execute(SQL["answers_forget"], (now - ANSWER_MS,))
             self._db.executemany(SQL["answer_upsert"], [astuple(each) for each in answers])
 
-    def free_slots(self, owner: int, slots: list[tuple[str, int]]) -> None:
-        self._db.executemany(SQL["slot_free"], [(at, address, owner) for address, at in slots])
+    def free_slots(self, engine_id: int, slots: list[tuple[str, int]]) -> None:
+        self._db.executemany(SQL["slot_free"], [(at, address, engine_id) for address, at in slots])

@@ -27,15 +27,15 @@ ON CONFLICT (domain_id, fp) DO UPDATE SET url = excluded.url, fetched_ms = exclu
 DELETE FROM answers WHERE fetched_ms < ?;
 
 -- claim: an address for an errand, if nobody has it
-INSERT INTO slots (address, owner, until_ms) VALUES (:address, :owner, :until)
-ON CONFLICT (address) DO UPDATE SET owner = excluded.owner, until_ms = excluded.until_ms
+INSERT INTO slots (address, engine_id, until_ms) VALUES (:address, :engine_id, :until)
+ON CONFLICT (address) DO UPDATE SET engine_id = excluded.engine_id, until_ms = excluded.until_ms
 WHERE slots.until_ms <= :now;
 
 -- slot_free: an address is given back, from a moment on
-UPDATE slots SET until_ms = ? WHERE address = ? AND owner = ?;
+UPDATE slots SET until_ms = ? WHERE address = ? AND engine_id = ?;
 
 -- slots_of_dead: no errand of a dead engine is under way: its addresses wait one delay
-UPDATE slots SET until_ms = min(until_ms, :since + :delay) WHERE owner = :owner;
+UPDATE slots SET until_ms = min(until_ms, :since + :delay) WHERE engine_id = :engine_id;
 
 -- slots_forget: free addresses are deleted
 DELETE FROM slots WHERE until_ms <= ?;

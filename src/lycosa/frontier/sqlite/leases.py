@@ -24,14 +24,14 @@ class Leases:
         self._errands = errands
 
     @errors_mapped
-    def lease(self, owner: int, limit: int) -> list[Lease]:
+    def lease(self, engine_id: int, limit: int) -> list[Lease]:
         store = self._store
         if limit <= 0 or store.one("any_ready", {"now": store.now_ms()}) is None:
             return []  # looking costs no write
-        with store.transaction(owner) as now:
+        with store.transaction(engine_id) as now:
             leases = self._affordable(store.rows("lease_candidates", {"now": now, "limit": limit}))
             ids = json_ids([lease.domain_id for lease in leases])
-            self._db.execute(SQL["lease_take"], {"owner": owner, "ids": ids})
+            self._db.execute(SQL["lease_take"], {"engine_id": engine_id, "ids": ids})
             # Before the end: domains that were taken but not handed out would wait for ever.
             by_id = {lease.domain_id: lease for lease in leases}
             for row in self._db.execute(SQL["origins_of"], (ids,)):

@@ -15,24 +15,24 @@ INSERT INTO exclusions (line) VALUES (:line) ON CONFLICT DO NOTHING;
 UPDATE crawl SET value = CAST(value AS INTEGER) + 1 WHERE key = 'rules_version';
 
 -- backlog: URLs queued and domains known, from what the engines have counted
-SELECT sum(queued), sum(domains) FROM crawlers;
+SELECT sum(queued), sum(domains) FROM engines;
 
 -- active_count: how many domains have something left to fetch, counted no further than a limit
-SELECT count(*) FROM (SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT :limit);
+SELECT count(*) FROM (SELECT 1 FROM domains WHERE engine_id >= 0 LIMIT :limit);
 
 -- segments: the committed length of every segment
 SELECT kind, id, length FROM segments;
 
 -- newest_time: the newest moment that the store knows of: the clock never runs behind it
-SELECT max(coalesce((SELECT max(renewed_ms) FROM crawlers), 0),
+SELECT max(coalesce((SELECT max(renewed_ms) FROM engines), 0),
            coalesce((SELECT CAST(value AS INTEGER) FROM crawl WHERE key = 'clock_ms'), 0));
 
 -- any_live_domain: a domain that is ready (now or later) or held
-SELECT 1 FROM domains WHERE lease_owner >= 0 LIMIT 1;
+SELECT 1 FROM domains WHERE engine_id >= 0 LIMIT 1;
 
 -- any_queued: a URL is queued
 SELECT domain_id FROM queue LIMIT 1;
 
 -- sweep: a lost wake-up heals: every idle domain with something queued is ready again
-UPDATE domains SET lease_owner = 0, ready_at = polite_at
-WHERE lease_owner = -1 AND id IN (SELECT DISTINCT domain_id FROM queue);
+UPDATE domains SET engine_id = 0, ready_at = polite_at
+WHERE engine_id = -1 AND id IN (SELECT DISTINCT domain_id FROM queue);

@@ -1,21 +1,21 @@
 -- settings: all settings of the crawl
 SELECT key, value FROM crawl;
 
--- crawlers: every engine that ever worked on this crawl
+-- engines: every engine that ever worked on this crawl
 SELECT id, host, pid, started_ms, renewed_ms, lease_until, dead, pages, queued, domains,
     outcomes, stats
-FROM crawlers ORDER BY id;
+FROM engines ORDER BY id;
 
 -- held_count: how many domains are held
-SELECT count(*) FROM domains WHERE lease_owner > 0 AND lease_owner >= 0;
+SELECT count(*) FROM domains WHERE engine_id > 0 AND engine_id >= 0;
 
 -- ready_count: how many domains are ready, counted no further than a limit
 SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at <= :now LIMIT :limit);
+    SELECT 1 FROM domains WHERE engine_id = 0 AND engine_id >= 0 AND ready_at <= :now LIMIT :limit);
 
 -- longest_waits: the domains with something queued that are left alone for longest
 SELECT name, ready_at, delay_ms, failures FROM domains
-WHERE lease_owner = 0 AND lease_owner >= 0 AND ready_at > :now ORDER BY ready_at DESC LIMIT :limit;
+WHERE engine_id = 0 AND engine_id >= 0 AND ready_at > :now ORDER BY ready_at DESC LIMIT :limit;
 
 -- page_by_url: the page of a URL
 SELECT {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;
@@ -29,7 +29,7 @@ WHERE id > :after AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
 ORDER BY id LIMIT :limit;
 
 -- domain_by_id: one domain
-SELECT id, name, lease_owner, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
+SELECT id, name, engine_id, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
 FROM domains WHERE id = :id;
 
 -- origin_by_name: what is known of one origin

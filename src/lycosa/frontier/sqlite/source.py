@@ -70,7 +70,7 @@ class SqliteSource:
     def numbers(self, numbers: Sequence[int]) -> str:
         return json_ids(list(numbers))
 
-    def place(self, owner: int) -> Place | None:
+    def place(self, engine_id: int) -> Place | None:
         """All engines write to the one directory."""
         return None
 

@@ -95,12 +95,12 @@ class SqliteStore:
 
     @contextmanager
     def transaction(
-        self, owner: int | None = None, after: Callable[[], None] | None = None
+        self, engine_id: int | None = None, after: Callable[[], None] | None = None
     ) -> Iterator[int]:
-        """A write transaction; with an owner, its first statement is the fence. `after` is called
+        """A write transaction; with an engine, its first statement is the fence. `after` is called
         when it is committed, and no other engine of the node has begun to write."""
         with self._turn():
-            with self._committed(owner) as now:
+            with self._committed(engine_id) as now:
                 yield now
             if after is not None:
                 after()
@@ -121,7 +121,7 @@ class SqliteStore:
             fcntl.lockf(self._turns, fcntl.LOCK_UN, 1)
 
     @contextmanager
-    def _committed(self, owner: int | None) -> Iterator[int]:
+    def _committed(self, engine_id: int | None) -> Iterator[int]:
         try:
             if self._turns is None:
                 begin(self.db)
@@ -129,8 +129,8 @@ class SqliteStore:
                 self.db.execute("BEGIN IMMEDIATE")
             now = self.now_ms()
             self.contact.made(now)
-            if owner is not None:
-                self._fence(owner, now)
+            if engine_id is not None:
+                self._fence(engine_id, now)
             yield now
             self.db.execute("COMMIT")
         except sqlite3.Error as error:
@@ -169,11 +169,11 @@ class SqliteStore:
             self.db.execute(f"ROLLBACK TO {name}")
         self.db.execute(f"RELEASE {name}")
 
-    def _fence(self, owner: int, now: int) -> None:
+    def _fence(self, engine_id: int, now: int) -> None:
         lease = self.rules.lease_ms
-        done = self.db.execute(SQL["fence"], {"now": now, "lease": lease, "owner": owner})
+        done = self.db.execute(SQL["fence"], {"now": now, "lease": lease, "engine_id": engine_id})
         if done.rowcount == 0:
-            raise Fenced(f"Engine {owner} was declared dead.")
+            raise Fenced(f"Engine {engine_id} was declared dead.")
 
     def one(self, query: str, values: Any = ()) -> Any:
         row = self.db.execute(SQL[query], values).fetchone()
