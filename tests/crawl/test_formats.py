@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from lycosa.errors import StoreError, UserError
 from lycosa.frontier import queries
+from lycosa.node import datadir
+from lycosa.node.upgrade import bring_up_to_date
 from lycosa.simweb.serve import SimWeb
 from support.kept_formats import FLAGS, WORLD, kept, unpack
 from support.program import Crawl, lycosa
@@ -79,3 +85,59 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     done = lycosa("status", "--data-dir", tmp_path / "data")
     assert done.returncode == 2
     assert "newer lycosa" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("path", kept("sqlite")[:-1], ids=lambda path: path.name)
+def test_an_upgrade_that_fails_changes_nothing_and_goes_on_later(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill in the middle is a transaction without a commit, as is a full disk."""
+    unpack(path, tmp_path)
+    file = tmp_path / "data" / "crawl.sqlite"
+    steps = queries.migrations("sqlite")
+    broken = [*steps[:-1], steps[-1] + "\nSELECT no_such_function();"]
+    before = _all_rows(file)
+    monkeypatch.setattr(queries, "migrations", lambda dialect: broken)
+    with pytest.raises(StoreError):
+        bring_up_to_date(tmp_path / "data", "sqlite")
+    assert _all_rows(file) == before
+    monkeypatch.undo()
+    bring_up_to_date(tmp_path / "data", "sqlite")
+    after = _all_rows(file)
+    assert {name: after[name] for name in after if name in before} == {
+        name: before[name] for name in before if name in after
+    }
+    assert sorted(map(len, after.values())) == sorted(map(len, before.values()))
+
+
+def _all_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        tables = [name for (name,) in names if not name.startswith("sqlite_")]
+        return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in tables}
+
+
+@pytest.mark.parametrize("path", kept("sqlite")[:-1], ids=lambda path: path.name)
+def test_nobody_upgrades_a_directory_in_use(path: Path, tmp_path: Path) -> None:
+    unpack(path, tmp_path)
+    before = _all_rows(tmp_path / "data" / "crawl.sqlite")
+    lock = datadir.lock(tmp_path / "data")
+    try:
+        done = lycosa(
+            "crawl", "--resume", "--data-dir", tmp_path / "data", "--email", "a@b.example"
+        )
+    finally:
+        os.close(lock)
+    assert done.returncode == 2 and "Another lycosa process works" in done.stderr
+    assert _all_rows(tmp_path / "data" / "crawl.sqlite") == before
+
+
+@pytest.mark.parametrize("path", kept("postgres")[:-1], ids=lambda path: path.name)
+def test_nobody_upgrades_a_database_in_use(path: Path, tmp_path: Path, postgres_url: str) -> None:
+    unpack(path, tmp_path, postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        table = "crawlers" if path.name == "postgres-1.tar.gz" else "engines"
+        far = "extract(epoch FROM clock_timestamp()) * 1000 + 60000"
+        db.execute(f"UPDATE {table} SET dead = false, lease_until = {far}".encode())
+    with pytest.raises(UserError, match=r"stop all its nodes.* end in (59|60) s"):
+        bring_up_to_date(tmp_path / "data", postgres_url)

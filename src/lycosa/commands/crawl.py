@@ -87,7 +87,9 @@ def _stored(data_dir: Path, store: str) -> dict[str, Any]:
     """The stored settings of the crawl to be resumed; of its nodes only this directory's."""
     from lycosa.frontier.protocol import is_server, open_reader
     from lycosa.node.datadir import node_of
+    from lycosa.node.upgrade import bring_up_to_date
 
+    bring_up_to_date(data_dir, store)
     reader = open_reader(data_dir, store)
     try:
         found = reader.settings()

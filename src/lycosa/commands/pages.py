@@ -6,7 +6,7 @@ import sys
 
 from lycosa.clock import wall_now
 from lycosa.commands.names import check_outcome, known_domain
-from lycosa.commands.printing import Places, page_json, page_line, print_json
+from lycosa.commands.printing import FilePlaces, page_json, page_line, print_json
 from lycosa.commands.which_crawl import opened
 from lycosa.settings.collect import Values
 
@@ -25,7 +25,7 @@ def pages(values: Values, _: list[str]) -> int:
             limit=values["limit"],
             newest=not values["oldest"],
         )
-        places = Places(reader)
+        places = FilePlaces(reader)
         count = 0
         for row in rows:
             count += 1

@@ -44,7 +44,7 @@ def page_json(row: PageRow) -> dict[str, Any]:
     return {**values, "content_hash": content, "fetched_at": utc(row.fetched_ms)}
 
 
-class Places:
+class FilePlaces:
     """On which node the text of a page is, for a crawl that has several."""
 
     def __init__(self, reader: Reader) -> None:

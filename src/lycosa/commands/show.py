@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.printing import Places, page_json, print_json, utc
+from lycosa.commands.printing import FilePlaces, page_json, print_json, utc
 from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.settings.collect import Values
@@ -25,7 +25,7 @@ def show(values: Values, words: list[str]) -> int:
         if row is None:
             hint = called("why", words[0], *same_crawl(values))
             raise UserError(f"{found['url']} was not fetched; '{hint}' says why.")
-        places = Places(reader)
+        places = FilePlaces(reader)
         text = _text_of(reader, values, row, places.of(row))
         where = places.json(row)
     if values["json"]:

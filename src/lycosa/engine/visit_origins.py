@@ -34,7 +34,7 @@ from lycosa.urls.scope import Scope
 
 ROBOTS_TTL_MS = 24 * 3600 * 1000
 
-Found = tuple[robots.Rules | None, str]  # the rules of an origin; or None, and why
+OriginRules = tuple[robots.Rules | None, str]  # the rules of an origin; or None, and why
 SharedAnswers = Callable[[str], SharedRobots | None]
 
 
@@ -61,7 +61,7 @@ class VisitOrigins:
 
     # -- robots.txt ---------------------------------------------------------------------------
 
-    def rules(self, parts: Parts, depth: int) -> Generator[Request, Response, Found]:
+    def rules(self, parts: Parts, depth: int) -> Generator[Request, Response, OriginRules]:
         """The rules of an origin, asked for if need be; `depth`: of the URL that needs them.
 
         Redirects in the domain are followed now. Out of the domain, as RFC 9309 asks, only so far
@@ -106,7 +106,7 @@ class VisitOrigins:
         self._result.origins[origin] = known.record
         return known
 
-    def _own(self, parts: Parts, response: Response) -> Found:
+    def _own(self, parts: Parts, response: Response) -> OriginRules:
         """What a response of the domain itself means for the origin that asked."""
         if response.failure == Failure.STOPPED or response.failure in Failure.OURS:
             return None, response.failure
@@ -139,7 +139,7 @@ class VisitOrigins:
         self._held.outdated = True  # the store will know the answer
         return None, errands.WAITS
 
-    def _take_over(self, origin: str, found: SharedRobots) -> Found:
+    def _take_over(self, origin: str, found: SharedRobots) -> OriginRules:
         """The rules of another domain's robots.txt, for the origin that asked and no other."""
         rules = robots.ALLOW_ALL if found.location else robots.Rules.load(found.rules)
         self._learn(origin, rules, found.fetched_ms, found.status)
@@ -212,7 +212,7 @@ class VisitOrigins:
         result.purges = [each for each in result.purges if each[0] != origin]
 
 
-def _unless_too_slow(rules: robots.Rules) -> Found:
+def _unless_too_slow(rules: robots.Rules) -> OriginRules:
     if politeness.asks_too_much(rules.crawl_delay):
         return None, politeness.DELAY_TOO_LONG
     return rules, ""

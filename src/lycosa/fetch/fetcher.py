@@ -23,7 +23,7 @@ from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.handles import Multis
 from lycosa.fetch.poller import Poller
 from lycosa.fetch.sharing import FULL, SHORT, Sharing
-from lycosa.fetch.transfer import NEVER, FetchLimits, Outcome, Transfer
+from lycosa.fetch.transfer import NEVER, FetchLimits, Transfer, TransferEnd
 from lycosa.page.decode import ACCEPT_ENCODING
 from lycosa.records import Failure, Request, Response, Truncated
 from lycosa.urls.ports import BLOCKED
@@ -37,7 +37,7 @@ _CURVES = "X25519:P-256:P-384:P-521"
 _LOOK = 0.5  # seconds between looks at which transfers hold memory, while it is short
 # Seconds of a turn for answers of name servers, and for limits in time that are reached.
 _BUDGET = 0.004
-_STOPPED: Outcome = (Failure.STOPPED, Truncated.NO)
+_STOPPED: TransferEnd = (Failure.STOPPED, Truncated.NO)
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,7 @@ class Fetcher:
         transfer.easy.cut_off()
         transfer.active = False
 
-    def _finish(self, transfer: Transfer, outcome: Outcome, reason: str = "") -> None:
+    def _finish(self, transfer: Transfer, outcome: TransferEnd, reason: str = "") -> None:
         """Close what is open, make the Response, and free the handle for the next request."""
         request = transfer.request
         assert request is not None

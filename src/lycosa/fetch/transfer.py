@@ -68,9 +68,9 @@ _WANTED = frozenset({media.HTML, media.TEXT})
 _BLANK_LINE = re.compile(rb"^(?:\n|\r[^\n]*\n)", re.MULTILINE)  # as libcurl sees one
 NEVER = math.inf
 
-Outcome = tuple[str, str]  # failure, truncated
-_OK: Outcome = (Failure.NONE, Truncated.NO)
-_NO_MEMORY: Outcome = (Failure.MEMORY, Truncated.NO)
+TransferEnd = tuple[str, str]  # failure, truncated
+_OK: TransferEnd = (Failure.NONE, Truncated.NO)
+_NO_MEMORY: TransferEnd = (Failure.MEMORY, Truncated.NO)
 
 
 def final_head(raw: bytes) -> tuple[bytes, int]:
@@ -143,7 +143,7 @@ class Transfer:
         self.inbox.empty()
         self.head = b""
         self.status = 0
-        self.stop: Outcome | None = None  # why we ended it
+        self.stop: TransferEnd | None = None  # why we ended it
         self.addresses: tuple[str, ...] = ()  # still to be tried
         self.address = ""
         self.active = False  # in the multi handle
@@ -193,7 +193,7 @@ class Transfer:
         if informational > _MAX_INFORMATIONAL or (self.head and self.status < 200):
             self.stop = (Failure.PROTOCOL, Truncated.NO)
 
-    def outcome(self, code: int) -> Outcome:
+    def outcome(self, code: int) -> TransferEnd:
         """What libcurl's verdict means, given what has come."""
         if not self.head:
             self.read_head()
@@ -215,7 +215,7 @@ class Transfer:
                 return Failure.NONE, Truncated.TIME if timed_out else Truncated.DISCONNECT
         return self._failure(code), Truncated.NO
 
-    def cut_for_memory(self) -> Outcome:
+    def cut_for_memory(self) -> TransferEnd:
         """How it ends when its memory is needed: with what has come. A robots.txt fails instead, by
         our fault, because its missing half may forbid what the first does not."""
         return _NO_MEMORY if self._is_robots() else self.outcome(Code.TIMED_OUT)

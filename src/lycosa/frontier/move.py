@@ -23,7 +23,7 @@ from lycosa.frontier.states import WAITING
 CHUNK = 20_000
 BEGUN, SHIFT = "migrate:source", "migrate:shift"
 REAL_TIME = 1 << 40  # smaller times are the ranks of seeds
-Row = tuple[Any, ...]
+MovedRow = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +170,15 @@ class Move:
             moved += len(chunk)
             self._said(table.name, moved)
 
-    def _chunks(self, table: Table, after: list[Any]) -> Iterator[list[Row]]:
+    def _chunks(self, table: Table, after: list[Any]) -> Iterator[list[MovedRow]]:
         places = [list(table.columns).index(name) for name in table.key]
         while chunk := self.source.execute(table.page(bool(after)), [*after, CHUNK]).fetchall():
             yield chunk
             after = [chunk[-1][at] for at in places]
 
-    def _copy(self, table: Table, rows: list[Row]) -> None:
+    def _copy(self, table: Table, rows: list[MovedRow]) -> None:
         names, kinds = list(table.columns), list(table.columns.values())
-        extra: Row = ()
+        extra: MovedRow = ()
         if table.name == "engines":
             names, kinds = [*names, "node", "directory"], [*kinds, "text", "text"]
             extra = (self.node, self.directory)
@@ -188,7 +188,7 @@ class Move:
             for row in rows:
                 copy.write_row((*self._converted(table, row), *extra))
 
-    def _converted(self, table: Table, row: Row) -> Iterator[Any]:
+    def _converted(self, table: Table, row: MovedRow) -> Iterator[Any]:
         for (name, kind), value in zip(table.columns.items(), row, strict=True):
             if kind == "bool":
                 yield bool(value)

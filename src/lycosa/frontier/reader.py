@@ -34,8 +34,8 @@ from lycosa.urls.domains import domain_id, domain_of
 from lycosa.urls.fingerprint import fingerprint
 
 Row = Any  # a tuple
-Values = Mapping[str, Any]
-Run = Callable[[str, Values], list[Row]]  # a statement and its values
+SqlValues = Mapping[str, Any]
+Run = Callable[[str, SqlValues], list[Row]]  # a statement and its values
 AFTER_ALL = "\U0010ffff"  # sorts behind every character of a URL
 
 
@@ -47,10 +47,10 @@ class Source(Protocol):
     def now_ms(self) -> int:
         """The store's time."""
 
-    def rows(self, statement: str, values: Values) -> list[dict[str, Any]]:
+    def rows(self, statement: str, values: SqlValues) -> list[dict[str, Any]]:
         """All rows, by the names of their columns."""
 
-    def stream(self, statement: str, values: Values) -> Iterator[Row]:
+    def stream(self, statement: str, values: SqlValues) -> Iterator[Row]:
         """The rows of something large, some at a time."""
 
     def writing(self) -> AbstractContextManager[Run]:

@@ -9,14 +9,14 @@ import orjson
 
 from lycosa.frontier.keys import LOST_KEY
 
-Engine = dict[str, Any]
+EngineSummary = dict[str, Any]
 
 COUNT_LIMIT = 100_000  # what a person looks at need not be exact beyond it
 WAITS_SHOWN = 5  # domains named that wait for longest
 ACTIVE_LIMIT = 1_000_000  # politeness is no limit for so many domains
 
 
-def summed(engines: list[Engine], settings: Mapping[str, Any]) -> dict[str, Any]:
+def summed(engines: list[EngineSummary], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a status that engines and settings tell; engine 0 stands for the seeds."""
     return {
         "pages": _total(engines, "pages"),
@@ -50,7 +50,7 @@ def waits(rows: list[dict[str, Any]], now_ms: int) -> list[dict[str, Any]]:
     ]
 
 
-def engine_values(row: dict[str, Any]) -> Engine:
+def engine_values(row: dict[str, Any]) -> EngineSummary:
     """An engine's row with its counters unpacked."""
     row["outcomes"] = orjson.loads(row["outcomes"])
     row["ok"] = row["outcomes"].get("ok", 0)
@@ -66,11 +66,11 @@ def without_exclusions(settings: str, lines: Collection[str]) -> str:
     return orjson.dumps(found).decode()
 
 
-def _total(engines: list[Engine], key: str) -> int:
+def _total(engines: list[EngineSummary], key: str) -> int:
     return sum(int(each.get(key, 0)) for each in engines)
 
 
-def _tally(engines: list[Engine], key: str) -> dict[str, int]:
+def _tally(engines: list[EngineSummary], key: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in engines:
         for name, count in each.get(key, {}).items():

@@ -8,11 +8,11 @@ from __future__ import annotations
 import psycopg
 
 from lycosa.clock import engine_now
-from lycosa.frontier import queries
+from lycosa.frontier import formats, queries
 from lycosa.frontier.postgres.connection import (
     Connection,
-    check_version,
     connect,
+    format_of,
     mapped,
     may_not,
     parsed,
@@ -41,9 +41,10 @@ def _facts(db: Connection, where: str) -> ServerFacts:
     took = (engine_now() - began) * 1000
     assert row is not None
     version, schema, may_create, free = row
-    made = check_version(db)
+    made = format_of(db)
+    formats.check_not_newer(made, "postgres")
     usable = not made or db.execute(SQL["tables_unusable"]).fetchone() == (0,)
-    if not schema or not usable or (made < len(queries.migrations("postgres")) and not may_create):
+    if not schema or not usable or (made < formats.known("postgres") and not may_create):
         raise may_not(where)
     crawl = False
     if made:

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Format
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
-from lycosa.frontier import queries
+from lycosa.frontier import formats, queries
 
 OLDEST = 13  # major version: vacuum of tables that only grow, parallel-safe SKIP LOCKED plans
 CONNECT_SECONDS = 5
@@ -174,38 +174,61 @@ def _short(error: psycopg.Error) -> str:
 # -- the schema -----------------------------------------------------------------------------------
 
 
-def migrate(db: Connection, where: str) -> None:
-    """Bring the schema to this version, one node at a time; refuses one from a newer version."""
+def migrate(db: Connection, where: str) -> int:
+    """Bring a new or older crawl to the current format, which is returned, one node at a time;
+    refuses a newer one, and an older one on which engines work."""
+    steps = queries.migrations("postgres")
     try:
         with db.transaction():
             db.execute("SELECT set_config('statement_timeout', %s, true)", (str(MIGRATE_MS),))
             db.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
-            version = check_version(db)
-            steps = queries.migrations("postgres")
-            for text in steps[version:]:
+            found = format_of(db)
+            formats.check_not_newer(found, "postgres")
+            if formats.NONE < found < len(steps):
+                _check_unused(db, found)
+            for text in steps[found:]:
                 db.execute(text.encode())
-            if version < len(steps):
+            if found < len(steps):
                 db.execute("CREATE TABLE IF NOT EXISTS schema_version (version int4 NOT NULL)")
                 db.execute("DELETE FROM schema_version")
                 db.execute("INSERT INTO schema_version VALUES (%s)", (len(steps),))
     except psycopg.Error as error:
         raise mapped(error, where) from None
+    return len(steps)
 
 
-def check_version(db: Connection) -> int:
-    """The schema's version, 0 if there is none; UserError if this lycosa is too old for it."""
+def _check_unused(db: Connection, found: int) -> None:
+    """Engines of an older lycosa would fail in the middle of a batch if their tables changed."""
+    table = b"crawlers" if found == 1 else b"engines"
+    left = b"max(lease_until) - extract(epoch FROM clock_timestamp()) * 1000"
+    row = db.execute(b"SELECT %b FROM %b WHERE NOT dead" % (left, table)).fetchone()
+    if row is not None and row[0] is not None and row[0] > 0:
+        raise formats.still_in_use(found, float(row[0]) / 1000)
+
+
+def check_format(db: Connection) -> int:
+    """The format, NONE if there is no crawl; raises UserError if it is not the current one."""
+    found = format_of(db)
+    formats.check_current(found, "postgres")
+    return found
+
+
+def older_format(db: Connection, where: str) -> int:
+    """The format if it is older than the current one, else 0."""
+    try:
+        found = format_of(db)
+    except psycopg.Error as error:
+        raise mapped(error, where) from None
+    return found if found < formats.known("postgres") else formats.NONE
+
+
+def format_of(db: Connection) -> int:
+    """The format of what the database holds, NONE if there is no crawl."""
     found = db.execute("SELECT to_regclass('schema_version')::text").fetchone()
     if found is None or found[0] is None:
-        return 0
+        return formats.NONE
     row = db.execute("SELECT max(version) FROM schema_version").fetchone()
-    version = int(row[0] or 0) if row else 0
-    known = len(queries.migrations("postgres"))
-    if version > known:
-        raise UserError(
-            f"This crawl was made by a newer lycosa (schema {version}, this one knows {known}): "
-            "install that version to go on with it."
-        )
-    return version
+    return int(row[0] or 0) if row else formats.NONE
 
 
 # -- arrays ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Engines on PostgreSQL: they register and retire; the domains of dead ones are taken back."""
+"""EngineTable on PostgreSQL: they register and retire; the domains of dead ones are taken back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.urls.domains import domain_id as id_of
 
 
-class Engines:
+class EngineTable:
     """See `EngineFrontier` and `SupervisorFrontier`."""
 
     def __init__(self, store: PostgresStore) -> None:

@@ -11,7 +11,7 @@ from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.again import PagesAgain
 from lycosa.frontier.postgres.commit import Commits
 from lycosa.frontier.postgres.connection import Connection
-from lycosa.frontier.postgres.engines import Engines
+from lycosa.frontier.postgres.engines import EngineTable
 from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
@@ -44,7 +44,7 @@ class PostgresFrontier:
         adder = Adder(store, leases.held)
         left_out, again = LeftOutUrls(store, adder), PagesAgain(store, adder)
         commits = Commits(store, leases, adder, errands, left_out)
-        engines, nodes, overview = Engines(store), Nodes(store), Overview(store)
+        engines, nodes, overview = EngineTable(store), Nodes(store), Overview(store)
 
         self.now_ms = store.now_ms
 

@@ -18,14 +18,14 @@ from lycosa.frontier import queries
 from lycosa.frontier.keys import SETTINGS_KEY
 from lycosa.frontier.postgres.connection import (
     Int8s,
-    check_version,
+    check_format,
     connect,
     int8s,
     mapped,
     parsed,
     place,
 )
-from lycosa.frontier.reader import Row, Run, Values
+from lycosa.frontier.reader import Row, Run, SqlValues
 from lycosa.frontier.values import Place
 
 SQL = queries.load("postgres")
@@ -50,7 +50,7 @@ class PostgresSource:
 
     def _holds_crawl(self) -> bool:
         with self._mapped():
-            if check_version(self.db) == 0:
+            if check_format(self.db) == 0:
                 return False
         return bool(self.rows(SQL["setting_get"], {"key": SETTINGS_KEY}))
 
@@ -66,11 +66,11 @@ class PostgresSource:
             ((now,),) = self.db.execute(SQL["clock"], {"now": None}).fetchall()
         return int(now)
 
-    def rows(self, statement: str, values: Values) -> list[dict[str, Any]]:
+    def rows(self, statement: str, values: SqlValues) -> list[dict[str, Any]]:
         with self._mapped(), self.db.cursor(row_factory=dict_row, binary=True) as cursor:
             return cursor.execute(statement, values).fetchall()
 
-    def stream(self, statement: str, values: Values) -> Iterator[Row]:
+    def stream(self, statement: str, values: SqlValues) -> Iterator[Row]:
         name = f"stream_{next(self._numbers)}"
         with self._mapped(), self.db.transaction(), self.db.cursor(name) as cursor:
             cursor.itersize = STREAM_ROWS
@@ -79,7 +79,7 @@ class PostgresSource:
 
     @contextmanager
     def writing(self) -> Iterator[Run]:
-        def run(statement: str, values: Values) -> list[Row]:
+        def run(statement: str, values: SqlValues) -> list[Row]:
             done = self.db.execute(statement, values)
             return done.fetchall() if done.description else []
 

@@ -21,7 +21,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.postgres.connection import (
     PLANNER,
     Connection,
-    check_version,
+    check_format,
     connect,
     mapped,
     migrate,
@@ -59,7 +59,7 @@ class PostgresStore:
         self.db = self._connect()
         if create:
             migrate(self.db, self.where)
-        elif self.run(lambda: check_version(self.db)) == 0:
+        elif self.run(lambda: check_format(self.db)) == 0:
             raise UserError(f"There is no crawl in the PostgreSQL database {self.where}.")
         self.run(self._look)
 

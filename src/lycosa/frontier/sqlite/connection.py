@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from lycosa.clock import engine_now
 from lycosa.errors import Damaged, DiskFull, StoreError, StoreGone, UserError
-from lycosa.frontier import queries
+from lycosa.frontier import formats, queries
 from lycosa.frontier.open import DATABASE, HELPERS
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
@@ -163,15 +163,15 @@ def check_sound(db: sqlite3.Connection, seconds: float) -> None:
         raise damaged("SQLite's own check fails" if found is None else " ".join(found[0].split()))
 
 
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 Arguments = ParamSpec("Arguments")
 
 
-def errors_mapped(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def errors_mapped(method: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
     """A method whose SQLite errors come out as ours."""
 
     @wraps(method)
-    def wrapper(*args: Arguments.args, **more: Arguments.kwargs) -> Result:
+    def wrapper(*args: Arguments.args, **more: Arguments.kwargs) -> Returned:
         try:
             return method(*args, **more)
         except sqlite3.Error as error:
@@ -181,22 +181,31 @@ def errors_mapped(method: Callable[Arguments, Result]) -> Callable[Arguments, Re
 
 
 @errors_mapped
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring the schema to this version; refuses one from a newer version."""
+def migrate(db: sqlite3.Connection) -> int:
+    """Bring a new or older crawl to the current format, which is returned; refuses a newer one."""
     steps = queries.migrations("sqlite")
-    version = check_version(db)
-    for number, text in enumerate(steps[version:], start=version + 1):
+    found = _format(db)
+    formats.check_not_newer(found, "sqlite")
+    for number, text in enumerate(steps[found:], start=found + 1):
         db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
+    return len(steps)
 
 
 @errors_mapped
-def check_version(db: sqlite3.Connection) -> int:
-    """The schema's version; raises UserError if this lycosa is too old for it."""
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    known = len(queries.migrations("sqlite"))
-    if version > known:
-        raise UserError(
-            f"This crawl was made by a newer lycosa (schema {version}, this one knows {known}): "
-            "install that version to go on with it."
-        )
-    return version
+def check_format(db: sqlite3.Connection) -> int:
+    """The format, NONE if there is no crawl; raises UserError if it is not the current one."""
+    found = _format(db)
+    formats.check_current(found, "sqlite")
+    return found
+
+
+@errors_mapped
+def older_format(db: sqlite3.Connection) -> int:
+    """The format if it is older than the current one, else 0."""
+    found = _format(db)
+    return found if found < formats.known("sqlite") else formats.NONE
+
+
+def _format(db: sqlite3.Connection) -> int:
+    found: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return found

@@ -1,4 +1,4 @@
-"""Engines on SQLite: they register and retire; the domains of dead ones are taken back."""
+"""EngineTable on SQLite: they register and retire; the domains of dead ones are taken back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lycosa.urls.domains import domain_id as id_of
 SQL = queries.load("sqlite")
 
 
-class Engines:
+class EngineTable:
     """See `EngineFrontier` and `SupervisorFrontier`."""
 
     def __init__(self, store: SqliteStore) -> None:
@@ -39,7 +39,7 @@ class Engines:
         return list(self._expired(self._store.now_ms()))
 
     def _expired(self, now: int) -> dict[int, int]:
-        """Engines whose lease ended, with the moment; empty if this process was itself out of touch
+        """EngineTable whose lease ended, with the moment; empty if this process was itself out of touch
         with the store."""
         if not self._store.contact.long_enough(now):
             return {}

@@ -13,7 +13,7 @@ from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.again import PagesAgain
 from lycosa.frontier.sqlite.commit import Commits
-from lycosa.frontier.sqlite.engines import Engines
+from lycosa.frontier.sqlite.engines import EngineTable
 from lycosa.frontier.sqlite.errands import Errands
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
@@ -39,7 +39,7 @@ class SqliteFrontier:
         self.rules = rules
         self.store = store = SqliteStore(path, rules, now_ms, create=create, turns=turns)
         adder, errands = Adder(store), Errands(store)
-        engines, leases, overview = Engines(store), Leases(store, errands), Overview(store)
+        engines, leases, overview = EngineTable(store), Leases(store, errands), Overview(store)
         left_out, again = LeftOutUrls(store, adder), PagesAgain(store, adder)
         commits = Commits(store, adder, errands, left_out)
 

@@ -13,11 +13,11 @@ from typing import Any
 from lycosa.called import called
 from lycosa.clock import wall_now
 from lycosa.errors import UserError
-from lycosa.frontier.reader import Row, Run, Values
+from lycosa.frontier.reader import Row, Run, SqlValues
 from lycosa.frontier.sqlite.connection import (
     begin,
+    check_format,
     check_sound,
-    check_version,
     connect,
     connect_to_read,
     errors_mapped,
@@ -35,7 +35,7 @@ class SqliteSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.db = connect_to_read(path)
-        if check_version(self.db) == 0:
+        if check_format(self.db) == 0:
             raise UserError(
                 f"{path} holds no crawl: remove it, and start one with '{called('crawl')}'."
             )
@@ -44,12 +44,12 @@ class SqliteSource:
         return wall_now()
 
     @errors_mapped
-    def rows(self, statement: str, values: Values) -> list[dict[str, Any]]:
+    def rows(self, statement: str, values: SqlValues) -> list[dict[str, Any]]:
         found = self.db.execute(statement, values)
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found]
 
-    def stream(self, statement: str, values: Values) -> Iterator[Row]:
+    def stream(self, statement: str, values: SqlValues) -> Iterator[Row]:
         try:
             yield from self.db.execute(statement, values)
         except sqlite3.Error as error:

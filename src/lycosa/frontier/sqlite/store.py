@@ -27,8 +27,8 @@ from lycosa.frontier.sqlite.connection import (
     BUSY_MS,
     LOG_BYTES,
     begin,
+    check_format,
     check_sound,
-    check_version,
     connect,
     errors_mapped,
     mapped,
@@ -89,7 +89,7 @@ class SqliteStore:
         if create:
             migrate(self.db)
         else:
-            check_version(self.db)
+            check_format(self.db)
 
     # -- transactions -------------------------------------------------------------------------
 
