@@ -1,4 +1,4 @@
-"""EngineTable on PostgreSQL: they register and retire; the domains of dead ones are taken back."""
+"""Engines on PostgreSQL: they register and retire; the domains of dead ones are taken back."""
 
 from __future__ import annotations
 

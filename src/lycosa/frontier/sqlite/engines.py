@@ -1,4 +1,4 @@
-"""EngineTable on SQLite: they register and retire; the domains of dead ones are taken back."""
+"""Engines on SQLite: they register and retire; the domains of dead ones are taken back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EngineTable:
         return list(self._expired(self._store.now_ms()))
 
     def _expired(self, now: int) -> dict[int, int]:
-        """EngineTable whose lease ended, with the moment; empty if this process was itself out of touch
+        """Engines whose lease ended, with the moment; empty if this process was itself out of touch
         with the store."""
         if not self._store.contact.long_enough(now):
             return {}
