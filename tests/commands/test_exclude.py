@@ -114,7 +114,7 @@ def take_out(crawl: Stored, left_out: int = 1_000_000) -> None:
     from lycosa.urls.scope import Scope, ScopeRules
 
     frontier = crawl.open()
-    frontier.rules = replace(frontier.rules, left_out=left_out)
+    frontier.store.rules = replace(frontier.store.rules, left_out=left_out)
     scope = Scope(ScopeRules(exclude=tuple(frontier.exclusions())))
     engine_id = frontier.register("host", 1)
     batch = Batch(number=1)

@@ -146,7 +146,7 @@ HOSTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=600)
+@settings(max_examples=600, deadline=None)
 @given(HOSTS)
 def test_what_is_accepted_is_what_the_parser_says(text: str) -> None:
     found = read_one(text)
@@ -157,7 +157,7 @@ def test_what_is_accepted_is_what_the_parser_says(text: str) -> None:
         assert "." in host
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=100))
 def test_no_line_raises(line: bytes) -> None:
     list(read([line, b"1," + line, b"http://" + line]))
