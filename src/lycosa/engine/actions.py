@@ -25,6 +25,8 @@ class Actions:
     lookups: tuple[Lookup, ...] = ()  # addresses that visits wait for
 
     def __add__(self, more: Actions) -> Actions:
+        if self is NOTHING:
+            return more
         return Actions(
             self.starts + more.starts,
             self.delays + more.delays,

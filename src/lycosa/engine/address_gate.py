@@ -51,9 +51,15 @@ class AddressGate:
     def admits(self, held: Held, address: str, now: float) -> bool:
         """Whether a visit may begin at this address ('': there is none); if not, the domain waits.
         An errand waits for its turn before it asks for a slot: slots are not held for long."""
+        if (
+            held.waits_at and held.waits_at != address
+        ):  # its name moved, or its next URL is elsewhere
+            self._leave_line(held)
+        if not address or self._exempt(address):
+            return True
         if self._ip_delay and not self._has_turn(held, address, now):
             return False
-        if self._has_slot(held, address, now):
+        if not is_errand(held.run[0]) or self.slots.has(held.id, address, now):
             return True
         if held.address:  # its turn is given back, unused
             self._left.append((address, now - self._ip_delay))
@@ -64,23 +70,13 @@ class AddressGate:
         return False
 
     def _has_turn(self, held: Held, address: str, now: float) -> bool:
-        """Whether it is the domain's turn at an address where domains take turns."""
-        if address != held.waits_at:  # its name has moved, or its next URL is elsewhere
-            self._leave_line(held)
-        if not address or self._exempt(address):
-            return True
         again, held.place = self._turns.ask(address, held.place, now)
-        held.waits_at = address if again else ""
         if again:
+            held.waits_at = address
             self._scheduler.put_back(held, again)
             return False
-        held.address = address
+        held.waits_at, held.address = "", address
         return True
-
-    def _has_slot(self, held: Held, address: str, now: float) -> bool:
-        if not is_errand(held.run[0]) or not address or self._exempt(address):
-            return True
-        return self.slots.has(held.id, address, now)
 
     def _wait_for_slot(self, held: Held, address: str, now: float) -> None:
         at = self.slots.turn(address, now, self._pace)

@@ -132,19 +132,19 @@ class Core:
     def start(self, now: float) -> Actions:
         """Begin visits, a few at a time."""
         self._gate.tell_left()
-        todo = NOTHING
+        todo, now_ms = NOTHING, self.clock.ms(now)
         for _ in range(STARTS):
             if not self._may_start(now):
                 break
             held = self.scheduler.next(now)
             if held is None:
                 break
-            todo += self._approach(held, now)
+            todo += self._approach(held, now, now_ms)
         return todo
 
-    def _approach(self, held: Held, now: float) -> Actions:
+    def _approach(self, held: Held, now: float, now_ms: int) -> Actions:
         """Begin a visit, if it need not wait for its address."""
-        url = self._gate.first_url(held, self.clock.ms(now))
+        url = self._gate.first_url(held, now_ms)
         if not url:
             return self._begin(held, now)
         address = self._address_of(url)
@@ -168,12 +168,12 @@ class Core:
         if visit.first is not None and is_errand(visit.first):
             request.only = self._gate.slots.address(held.id)
         self._allowance -= 1
-        return Actions(((held.name, self.clock.ms(now)),), delays, requests=(request,))
+        return Actions(((held.name, visit.result.ended_ms),), delays, requests=(request,))
 
     def answer(self, response: Response, now: float) -> Actions:
         """A response arrived: its visit goes on or ends."""
         asked = response.request
-        if asked.kind == Kind.ROBOTS:
+        if self.harvest.rules.keep_warc and asked.kind == Kind.ROBOTS:
             self.outbox.keep_robots(response, self.clock.ms(response.ended))
         visit = asked.token
         assert isinstance(visit, Visit)
