@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from lycosa.errors import UserError
-from lycosa.frontier.protocol import Frontier
-from lycosa.node.start import open_frontier, shared_limits, tell_left
+from lycosa.node.join import shared_limits
+from lycosa.node.presence import Presence
+from lycosa.node.start import open_crawl
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 
 CRAWL = CrawlSettings(email="tests@lycosa.example")
@@ -33,11 +34,11 @@ class Nodes:
         resume: bool = True,
         crawl: CrawlSettings = CRAWL,
         limits: RunLimits = NO_LIMITS,
-    ) -> tuple[Frontier, str]:
+    ) -> Presence:
         folder = self.root / name
         folder.mkdir(exist_ok=True)
         node = NodeSettings(data_dir=folder, store=self.store)
-        return open_frontier(crawl, node, limits, [] if resume else [str(self.seeds)], resume)
+        return open_crawl(crawl, node, limits, [] if resume else [str(self.seeds)], resume)
 
 
 @pytest.fixture
@@ -46,32 +47,36 @@ def nodes(tmp_path: Path, postgres_url: str) -> Nodes:
 
 
 def test_a_node_that_joins_at_once_keeps_the_page_limit(nodes: Nodes) -> None:
-    first, _ = nodes.open("a", resume=False, limits=LIMITS)
-    second, _ = nodes.open("b")
-    assert shared_limits(second, RunLimits()).max_pages == 500
+    first = nodes.open("a", resume=False, limits=LIMITS)
+    second = nodes.open("b")
+    assert shared_limits(second.frontier, RunLimits()).max_pages == 500
     with pytest.raises(UserError, match="--delay"):
         nodes.open("c", crawl=replace(CRAWL, delay=90.0))
-    first.close()
-    second.close()
+    close(first, second)
 
 
 def test_who_is_alone_again_may_change_settings(nodes: Nodes) -> None:
-    first, name = nodes.open("a", resume=False, limits=LIMITS)
-    first.put_settings({f"loading:{name}": 0})  # its seeds are loaded
-    second, other = nodes.open("b")
-    tell_left(first, name)
+    first = nodes.open("a", resume=False, limits=LIMITS)
+    first.frontier.put_settings({f"loading:{first.name}": 0})  # its seeds are loaded
+    second = nodes.open("b")
+    first.leave()
     with pytest.raises(UserError, match="--delay"):
         nodes.open("a", crawl=replace(CRAWL, delay=90.0))
-    tell_left(second, other)
-    again, _ = nodes.open("a", crawl=replace(CRAWL, delay=90.0))
-    assert shared_limits(again, RunLimits()).max_pages == 0
-    for each in (first, second, again):
-        each.close()
+    second.leave()
+    again = nodes.open("a", crawl=replace(CRAWL, delay=90.0))
+    assert shared_limits(again.frontier, RunLimits()).max_pages == 0
+    close(first, second, again)
 
 
 def test_a_node_that_loads_seeds_for_long_is_not_forgotten(nodes: Nodes) -> None:
-    first, name = nodes.open("a", resume=False, limits=LIMITS)
-    first.put_settings({f"opened:{name}": 0, f"loading:{name}": first.now_ms()})
+    first = nodes.open("a", resume=False, limits=LIMITS)
+    now = first.frontier.now_ms()
+    first.frontier.put_settings({f"opened:{first.name}": 0, f"loading:{first.name}": now})
     with pytest.raises(UserError, match="--delay"):
         nodes.open("b", crawl=replace(CRAWL, delay=90.0))
-    first.close()
+    close(first)
+
+
+def close(*nodes: Presence) -> None:
+    for each in nodes:
+        each.frontier.close()

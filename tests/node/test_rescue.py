@@ -13,7 +13,8 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.engine import parsing_mark
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.node import rescue
+from lycosa.node.presence import Presence
+from lycosa.node.rescue import note_crash, take_over, take_over_earlier
 from lycosa.records import Flag
 from lycosa.urls.canonical import link
 
@@ -55,7 +56,7 @@ def test_delays_learnt_in_the_last_second_hold_for_all_engines(
         if lease.name != "c.test":
             ledger.learned(lease.name, 500_000)
         ledger.close()
-    assert rescue.rescue(store, tmp_path, dead) == 3
+    assert take_over(Presence(store, tmp_path), dead) == 3
     heir = store.register("t", 9)
     clock.ms += 70_000
     assert [lease.name for lease in store.lease(heir, 9)] == ["c.test"]
@@ -75,7 +76,7 @@ def test_what_a_fenced_engine_wrote_is_cut_off(store: SqliteFrontier, tmp_path: 
     store.rescue([owner])
     (file,) = (tmp_path / "text").iterdir()
     assert file.read_bytes() == b"committed and not"
-    rescue.rescue(store, tmp_path, store.everyone())
+    take_over_earlier(Presence(store, tmp_path))
     assert file.read_bytes() == b"committed"
 
 
@@ -93,10 +94,10 @@ def test_a_page_that_killed_two_engines_is_poison(
     owner = store.register("t", 1)
     (lease,) = store.lease(owner, 1)
     url = lease.urls[0]
-    assert not rescue.suspect_page(store, marks)
+    assert not note_crash(store, marks)
     for _ in range(2):
         marks.set(lease.domain_id, url.order, url.fp)
-        assert rescue.suspect_page(store, marks)
+        assert note_crash(store, marks)
     (again,) = store.refill([lease.domain_id])[lease.domain_id]
     assert again.flags // Flag.KILL == 2
 
@@ -108,11 +109,11 @@ def test_an_engine_that_dies_before_its_first_page_is_not_blamed_on_the_last_one
     (lease,) = store.lease(store.register("t", 1), 1)
     url = lease.urls[0]
     marks.set(lease.domain_id, url.order, url.fp)
-    assert rescue.suspect_page(store, marks)
-    assert not rescue.suspect_page(store, marks)  # its successor made no mark
+    assert note_crash(store, marks)
+    assert not note_crash(store, marks)  # its successor made no mark
     marks.set(lease.domain_id, url.order, url.fp)
     marks.clear()  # another run begins
-    assert not rescue.suspect_page(store, marks)
+    assert not note_crash(store, marks)
     (again,) = store.refill([lease.domain_id])[lease.domain_id]
     assert again.flags // Flag.KILL == 1
 
@@ -121,9 +122,9 @@ def test_a_death_without_a_page_is_nobodys_fault(
     store: SqliteFrontier, marks: parsing_mark.Mark
 ) -> None:
     marks.set(5, 6, 7)
-    assert not rescue.suspect_page(store, marks)  # no such URL is queued
+    assert not note_crash(store, marks)  # no such URL is queued
     marks.set(0, 0, 0)
-    assert not rescue.suspect_page(store, marks)
+    assert not note_crash(store, marks)
 
 
 def test_engines_have_marks_of_their_own() -> None:

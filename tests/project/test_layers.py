@@ -34,7 +34,7 @@ PURE = {
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/readers"),
     *("engine/core", "engine/visit", "engine/visit_result", "engine/scheduler", "engine/harvest"),
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files", "engine/orders"),
-    *("node/seed_file", "node/first_visits"),
+    *("node/seed_file", "node/first_visits", "node/deaths"),
 }
 NOT_PURE = {
     *("time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "curl_cffi"),

@@ -14,7 +14,7 @@ from lycosa.archive.warc import record_ids, response_records, warcinfo
 from lycosa.clock import wall_now
 from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.frontier.protocol import Batch, Frontier, Link, Release
-from lycosa.node.start import create, open_frontier
+from lycosa.node.start import create, open_crawl
 from lycosa.records import Kind, Lease, PageRow, QueuedUrl, Request, Response
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.urls.canonical import domain_id, fingerprint
@@ -71,9 +71,9 @@ def opened(
     """The frontier of a crawl in a directory, as a node opens it."""
     root.mkdir(exist_ok=True)
     node = NodeSettings(data_dir=root, store=store)
-    frontier, name = open_frontier(crawl_settings(), node, RunLimits(), [], resume)
-    with closing(frontier):
-        yield frontier, name
+    presence = open_crawl(crawl_settings(), node, RunLimits(), [], resume)
+    with closing(presence.frontier):
+        yield presence.frontier, presence.name
 
 
 def make_empty(root: Path) -> None:

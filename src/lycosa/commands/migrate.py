@@ -40,7 +40,9 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     from lycosa.frontier.move import Move
     from lycosa.frontier.protocol import DATABASE, note_moved, open_reader
     from lycosa.frontier.sqlite.frontier import SqliteFrontier
-    from lycosa.node import datadir, original, rescue
+    from lycosa.node import datadir, original
+    from lycosa.node.presence import Presence
+    from lycosa.node.rescue import take_over_earlier
     from lycosa.node.seed_loader import renamed
     from lycosa.settings.values import CrawlSettings, stored_settings
 
@@ -54,7 +56,7 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     now = max(wall_now(), frontier.newest_ms() + 1)
     frontier.now_ms = lambda: now
     # A crawl that was killed: its domains wait one delay, as on any start.
-    rescue.rescue(frontier, root, frontier.everyone(), starting=True)
+    take_over_earlier(Presence(frontier, root))
     crawl = datadir.crawl_of(root) or stored.get(CRAWL_KEY) or uuid.uuid4().hex
     node = datadir.join(root, crawl)
     move = Move(

@@ -51,7 +51,7 @@ def verify(values: Values, words: list[str]) -> int:
 
 
 def _verify(values: Values, reader: Reader, live: bool, way: str) -> int:
-    from lycosa.node.rescue import note_losses
+    from lycosa.node.losses import note_losses
     from lycosa.node.verify import verified
 
     root = values["data-dir"]
@@ -110,7 +110,7 @@ def whose(reader: Reader, root: Path, store: str) -> tuple[set[int] | None, list
 def _act(values: Values, reader: Reader, verifier: Verifier, way: str) -> int:
     """Do what the user chose; returns how many pages it was done with."""
     from lycosa.node import mending
-    from lycosa.node.rescue import note_losses
+    from lycosa.node.losses import note_losses
 
     act = mending.requeue if way == "requeue" else mending.mark_lost
     with closing(open_writer(values, reader)) as frontier:

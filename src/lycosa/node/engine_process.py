@@ -1,16 +1,21 @@
-"""One engine process as its supervisor sees it: what it said last, and what it is told.
+"""One engine process as its supervisor sees it: the pipes, its last report, whether it runs.
 
-Knows nothing of crawls; the supervisor decides what a silence or a death means.
+Knows nothing of crawls. What a silence or an end means is decided in `deaths`.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import orjson
 
 from lycosa.clock import engine_now
+from lycosa.engine.orders import EngineOrders
 from lycosa.metrics import Stats
 
 _COUNTERS = (
@@ -21,45 +26,80 @@ _COUNTERS = (
 )
 
 
-@dataclass(slots=True)
-class Worker:
-    """An engine and the pipes to it."""
+def start(orders: EngineOrders, inherited: Collection[int]) -> EngineProcess:
+    """Start an engine and give it its orders; it inherits these descriptors."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lycosa.engine"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=inherited,
+    )
+    now = engine_now()
+    engine = EngineProcess(orders.index, process, now, now)
+    os.set_blocking(engine.fileno(), False)
+    engine.tell(orders.to_json())
+    return engine
 
-    index: int
+
+@dataclass(slots=True, eq=False)
+class EngineProcess:
+    """An engine and the pipes to it. Times are of the engine's clock."""
+
+    index: int  # among the engines of its node
     process: subprocess.Popen[bytes]
     started: float
-    heard: float
-    owner: int = 0
-    buffer: bytes = b""
+    heard: float  # when it reported last
+    number: int = 0  # under which it is registered in the store; 0: it has not told it yet
     stats: Stats = field(default_factory=lambda: Stats(engines=1))
+    _unread: bytes = b""  # the beginning of a report
 
-    def hear(self, data: bytes) -> None:
-        """Take in its reports."""
-        *lines, self.buffer = (self.buffer + data).split(b"\n")
+    def fileno(self) -> int:
+        """Of the pipe that its reports come by."""
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def read(self) -> bool:
+        """Take in what has come; False if nothing more will, because it closed its pipe."""
+        try:
+            data = os.read(self.fileno(), 1 << 16)
+        except BlockingIOError:
+            return True
+        self._take_in(data)
+        return bool(data)
+
+    def _take_in(self, data: bytes) -> None:
+        *lines, self._unread = (self._unread + data).split(b"\n")
         for each in lines:
             report = orjson.loads(each)
-            self.owner = report["owner"]
+            self.number = report["owner"]
             self.stats = Stats.from_dict(report["stats"])
             self.heard = engine_now()
 
-    def tell(self, words: bytes) -> None:
+    def tell(self, line: bytes) -> None:
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(words)
+            self.process.stdin.write(line + b"\n")
             self.process.stdin.flush()
         except (BrokenPipeError, ValueError):
-            pass  # it ended: the next turn notices
+            pass  # it has ended: the supervisor's next turn notices
 
-    def awake(self) -> bool:
-        """Whether it is not stopped by a signal (somebody may be looking at it)."""
+    def stopped(self) -> bool:
+        """Whether a signal has stopped it, or it does not exist."""
         try:
             with open(f"/proc/{self.process.pid}/stat") as file:
-                return file.read().rpartition(")")[2].split()[0] not in "Tt"
+                return file.read().rpartition(")")[2].split()[0] in "Tt"
         except OSError:
-            return False
+            return True
+
+    def close(self) -> None:
+        """Close the pipes to an engine that has ended."""
+        assert self.process.stdout is not None and self.process.stdin is not None
+        self.process.stdout.close()
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
 
     def counters(self) -> Stats:
-        """What stays of an engine that ended: its counts, not its gauges."""
+        """What stays of an engine that has ended: its counts, not its gauges."""
         kept = Stats(engines=0)
         for name in _COUNTERS:
             setattr(kept, name, getattr(self.stats, name))

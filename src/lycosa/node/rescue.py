@@ -1,62 +1,119 @@
-"""Leases rescued, files cut back, ledgers mended: what must happen after an engine has died.
+"""What happens to what a dead engine held: its domains, its files, the page that it died of.
 
-Owns no loop and no process: the supervisor calls it when it starts and when an engine ends.
+Its domains become ready again after one delay, its files are cut back to what was committed, its
+ledger is made whole, and delays that only its ledger knows of are kept. All of it is idempotent:
+who is killed in the middle does it again. Which engines are dead is decided in `deaths`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
-from lycosa.called import called
 from lycosa.engine.parsing_mark import Mark
-from lycosa.frontier.keys import LOST_KEY, MOVED_KEY
-from lycosa.frontier.protocol import Frontier, is_server, open_reader
+from lycosa.errors import EXIT_FENCED
+from lycosa.frontier.backoff import Away
+from lycosa.frontier.protocol import Frontier
 from lycosa.log import get_logger
-from lycosa.node.datadir import node_of
-from lycosa.terminal import redact
-
-if TYPE_CHECKING:
-    from lycosa.node.verify import Report
+from lycosa.node import deaths
+from lycosa.node.engine_process import EngineProcess
+from lycosa.node.engines import Engines
+from lycosa.node.presence import Presence
 
 # Bytes of a ledger before its committed length that are read too: a line may be on disk with one
 # commit while what it tells of goes to the store with the next.
 TAIL_MARGIN = 1 << 20
 
-log = get_logger("upkeep")
+log = get_logger("node")
 
 
-def rescue(frontier: Frontier, root: Path, dead: Collection[int], starting: bool = False) -> int:
-    """Engines of this directory that are known to be gone: their domains wait one delay from now,
-    or longer where they had learnt of it; what they wrote and never committed is cut off. Doing it
-    again changes nothing. Returns domains rescued.
+class Rescued(NamedTuple):
+    """What was done after the death of an engine."""
 
-    `starting`: among them are engines that left in order, and all they learnt is in the store.
-    """
+    page_noted: bool = False  # it died while it was parsing a page
+    domains: int = 0  # that were taken over
+
+
+class Rescue:
+    """Takes over, during a run, what dead engines held. While the store is away, remembers for
+    whom that is still to be done."""
+
+    def __init__(self, presence: Presence, engines: Engines, away: Away) -> None:
+        self._presence = presence
+        self._engines = engines
+        self._away = away
+        self._waiting: set[int] = set()  # dead engines of this node
+
+    def after_death(self, engine: EngineProcess, code: int) -> Rescued:
+        """An engine of this node has ended with this exit code, not in order."""
+        if engine.number:
+            self._waiting.add(engine.number)
+        return self._away.ask(lambda: self._after_death(engine, code), Rescued())
+
+    def _after_death(self, engine: EngineProcess, code: int) -> Rescued:
+        presence, mark = self._presence, self._engines.mark(engine)
+        # A fenced engine ended by itself, whatever it was parsing.
+        noted = code != EXIT_FENCED and note_crash(presence.frontier, mark)
+        self._waiting |= deaths.without_process(presence.living_engines(), self._engines.numbers())
+        return Rescued(noted, self._take_over_waiting())
+
+    def check(self) -> None:
+        """Do what a store that was away has delayed, then look for leases that have expired."""
+        self._take_over_waiting()
+        frontier = self._presence.frontier
+        late = frontier.expired()
+        if not late:
+            return
+        living, running = self._presence.living_engines(), self._engines.numbers()
+        expired = deaths.by_lease(late, living, running)
+        self._engines.kill(expired.asleep, "an engine slept through its lease")
+        take_over(self._presence, expired.gone)
+        if expired.elsewhere:
+            frontier.rescue()
+
+    def _take_over_waiting(self) -> int:
+        domains = take_over(self._presence, self._waiting)
+        self._waiting.clear()
+        return domains
+
+
+def take_over(presence: Presence, dead: Collection[int]) -> int:
+    """Take over what engines of this directory held that died during this run. Returns the number
+    of domains, which wait one delay from now, or longer where a dead engine had learnt of it."""
     if not dead:
         return 0
-    committed = committed_lengths(frontier)
+    delays, report = _mend_files(presence, dead)
+    _tell_short(report)
+    killed = _not_declared(presence.frontier, dead)
+    return presence.frontier.rescue(killed, delays)
+
+
+def take_over_earlier(presence: Presence) -> int:
+    """Take over what engines of earlier runs held; the caller has the lock of the directory. What
+    their files lost since is told by `losses`."""
+    earlier = presence.every_engine()
+    if not earlier:
+        return 0
+    delays, _ = _mend_files(presence, earlier)
+    killed = _not_declared(presence.frontier, earlier)
+    # Of engines that all left in order, everything that they had learnt is in the store.
+    return presence.frontier.rescue(killed, delays if killed else {})
+
+
+def _mend_files(presence: Presence, dead: Collection[int]) -> tuple[dict[str, int], CutReport]:
+    """Cut segments back to what was committed and end ledgers with a whole line. Returns the delays
+    that only the ledgers know of, in ms by domain, and what the segments have lost."""
+    root = presence.root
+    committed = _committed_lengths(presence.frontier)
     delays = _learnt(root, committed, dead)
     ledger.mend(root, dead)
-    report = cut_back(root, committed, dead)
-    if not starting:  # a start looks at everything (`name_losses`)
-        _tell(report)
-    living = set(frontier.living())
-    killed = [owner for owner in dead if owner in living]
-    return frontier.rescue(killed, delays if killed or not starting else {})
+    return delays, cut_back(root, committed, dead)
 
 
-def _learnt(root: Path, committed: dict[str, int], dead: Collection[int]) -> dict[str, int]:
-    """Longer delays that dead engines knew of, ms by domain name."""
-    tails = ledger.tail(root, committed, dead, TAIL_MARGIN)
-    return {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
-
-
-def committed_lengths(frontier: Frontier) -> dict[str, int]:
+def _committed_lengths(frontier: Frontier) -> dict[str, int]:
     """The committed length of every segment by its name."""
     return {
         segment_name(kind, number): length
@@ -64,65 +121,31 @@ def committed_lengths(frontier: Frontier) -> dict[str, int]:
     }
 
 
-def name_losses(frontier: Frontier, root: Path, store: str, owners: Collection[int]) -> int:
-    """Name and count what a directory lost since the last run, and go on: what is to be done about
-    it is the user's choice. Costs a look at names and sizes as long as nothing is missing. Returns
-    how many pages are concerned."""
-    committed = frontier.committed_segments()
-    if not committed:
-        note_losses(frontier, root, 0)
-        return 0
-    # Here: it reads every format of the archive, and a new crawl has nothing to be read.
-    from lycosa.node.verify import moved_segments, own_segments, suspicious, verified
-
-    lengths = own_segments(committed, owners)
-    moved = moved_segments({MOVED_KEY: frontier.setting(MOVED_KEY)})
-    found = suspicious(root, lengths, moved)
-    pages = 0
-    if found:
-        with (
-            closing(open_reader(root, store)) as reader,
-            verified(reader, root, owners, only=found) as verifier,
-        ):
-            pages = verifier.report.concerned
-            server = ("--store", redact(store)) if is_server(store) else ()
-            _name(verifier.report, pages, called("verify", "--data-dir", root, *server))
-    note_losses(frontier, root, pages)
-    return pages
+def _learnt(root: Path, committed: dict[str, int], dead: Collection[int]) -> dict[str, int]:
+    """Longer delays that dead engines knew of, in ms by domain."""
+    tails = ledger.tail(root, committed, dead, TAIL_MARGIN)
+    return {name: info.delay_ms for name, info in tails.items() if info.delay_ms}
 
 
-def _name(report: Report, pages: int, hint: str) -> None:
-    for verdict in report.bad:
-        log.warning(
-            f"what was kept is gone: {verdict.name} is {verdict.state or 'damaged'}",
-            pages=verdict.pages,
-        )
-    log.warning(
-        f"{pages:,} pages have lost their text or WARC records: '{hint}' names them,"
-        " and --requeue fetches them again, --mark-lost notes the loss, --moved says that you keep"
-        " segments elsewhere; the crawl goes on"
-    )
+def _not_declared(frontier: Frontier, dead: Collection[int]) -> list[int]:
+    """Those of the dead whose death the store does not know of."""
+    living = set(frontier.living())
+    return [engine for engine in dead if engine in living]
 
 
-def note_losses(frontier: Frontier, root: Path, pages: int) -> None:
-    """For `lycosa status`: how many pages a node is known to have lost."""
-    key = LOST_KEY + node_of(root)
-    if int(frontier.setting(key) or 0) != pages:
-        frontier.put_settings({key: pages})
-
-
-def suspect_page(frontier: Frontier, mark: Mark) -> bool:
-    """Note the page that an engine was parsing when it died; returns whether there was one."""
-    found = mark.read()
-    suspected = found is not None and frontier.suspect(*found)
-    mark.clear()  # or the next engine would be thought to have died of it, too
-    return suspected
-
-
-def _tell(report: CutReport) -> None:
+def _tell_short(report: CutReport) -> None:
     lost = [*report.short, *report.missing]
     if lost:
         log.warning(
             "the disk lost committed data: these segments are shorter than they were",
             segments=", ".join(lost),
         )
+
+
+def note_crash(frontier: Frontier, mark: Mark) -> bool:
+    """Note in the store which page an engine was parsing when it died; returns whether it was
+    parsing one. A page that is noted twice is not fetched again (S3)."""
+    found = mark.read()
+    noted = found is not None and frontier.suspect(*found)
+    mark.clear()  # or the page would be noted again when the next engine dies
+    return noted

@@ -162,19 +162,3 @@ def renamed(node: str, key: str) -> str:
 
 def _link(seed: Seed) -> Link:
     return (domain_id(seed.domain), fingerprint(seed.url), seed.url, 0, seed.domain, seed.flags)
-
-
-def check_whole(source: str, name: str) -> None:
-    """Raises UserError for a compressed file that breaks off; `name`: what the user called it."""
-    with open(source, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    if packed:
-        with open_seeds(source, name) as lines:
-            for _ in lines:
-                pass
-
-
-def any_good(source: str, name: str) -> bool:
-    """Whether a seed file has at least one usable line; `name`: what the user called it."""
-    with open_seeds(source, name) as lines:
-        return any(isinstance(entry, Seed) for entry in read(lines))

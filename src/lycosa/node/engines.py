@@ -1,0 +1,182 @@
+"""The engine processes of a node: started, heard, stopped, killed, started again.
+
+`engine_orders` is where settings become what an engine is told. Carries out what others decide:
+`deaths` says which engines are dead, the supervisor when all of them stop.
+"""
+
+from __future__ import annotations
+
+import resource
+import selectors
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from lycosa.clock import engine_now
+from lycosa.engine.orders import EngineOrders
+from lycosa.engine.parsing_mark import Mark
+from lycosa.log import get_logger
+from lycosa.metrics import Stats
+from lycosa.node import deaths, engine_process, shared_memory
+from lycosa.node.datadir import TRUST
+from lycosa.node.engine_process import EngineProcess
+from lycosa.node.presence import Presence
+from lycosa.settings.values import CrawlSettings, NodeSettings
+
+SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
+FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
+
+log = get_logger("node")
+
+
+def engine_orders(
+    crawl: CrawlSettings, node: NodeSettings, max_pages: int, presence: Presence
+) -> EngineOrders:
+    """What all engines of a node are told, with the index of the first. Makes their memory."""
+    root = node.data_dir.resolve()
+    # Where earlier runs went last is not known: no address is visited before the pause that may
+    # be due there.
+    resumed = bool(presence.every_engine())
+    addresses_from = engine_now() + crawl.ip_delay if resumed else 0.0
+    # Nothing may come between these two: engines would think that it is later than it is by the
+    # time that it takes, and visit domains too early.
+    before = engine_now()
+    to_ms = presence.frontier.now_ms() - before * 1000
+    return EngineOrders(
+        crawl=replace(crawl, exclude=()),
+        node=replace(node, data_dir=root),
+        node_name=presence.name,
+        index=0,
+        fetches=_fetches_per_engine(node),
+        max_pages=max_pages,
+        to_ms=to_ms,
+        addresses_from=addresses_from,
+        trust=str(root / TRUST) if node.tls_verify else "",
+        memory=shared_memory.make(node.engines, addresses_from),
+    )
+
+
+def _fetches_per_engine(node: NodeSettings) -> int:
+    """Concurrent fetches: what was asked for, or what the open-file limit allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    wanted = max(1, -(-node.max_workers // node.engines))
+    allowed = max(10, int((hard - SPARE_FILES) / FILES_PER_FETCH))
+    if hard != resource.RLIM_INFINITY and wanted > allowed:
+        log.warning(
+            f"the open-file limit is {hard}: {allowed * node.engines} concurrent fetches instead "
+            f"of {node.max_workers}; raise it with 'ulimit -n' for more"
+        )
+        return allowed
+    return wanted
+
+
+class Engines:
+    """All engines of a node. `lock`: of the data directory, which engines inherit."""
+
+    def __init__(self, orders: EngineOrders, lock: int) -> None:
+        self._orders = orders
+        self._lock = lock
+        self._selector = selectors.DefaultSelector()
+        self._running: dict[int, EngineProcess] = {}  # by index
+        self._ended = Stats(engines=0)  # counts of engines that ended during this run
+
+    @property
+    def fetches(self) -> int:
+        """That all of them together may have under way at once."""
+        return self._orders.fetches * self._orders.node.engines
+
+    def __len__(self) -> int:
+        """How many run."""
+        return len(self._running)
+
+    def numbers(self) -> set[int]:
+        """Under which those that run are registered in the store; 0 for any that has not told."""
+        return {engine.number for engine in self._running.values()}
+
+    def stats(self) -> Stats:
+        """The counts of all engines of this run, the gauges of those that run."""
+        return Stats.merge([self._ended, *(each.stats for each in self._running.values())])
+
+    def mark(self, engine: EngineProcess) -> Mark:
+        """Which page an engine is parsing, or was when it died."""
+        return Mark(self._orders.memory.marks, engine.index)
+
+    # -- starting and stopping ----------------------------------------------------------------
+
+    def start(self, index: int) -> None:
+        """Start one engine, in its own place among the engines of this node."""
+        Mark(self._orders.memory.marks, index).clear()
+        inherited = (self._lock, *shared_memory.descriptors(self._orders.memory))
+        engine = engine_process.start(replace(self._orders, index=index), inherited)
+        self._running[index] = engine
+        self.watch(engine.fileno(), partial(self._read, engine))
+
+    def start_again(self, index: int) -> None:
+        """Start an engine in the place of one that died. With it died what it knew of addresses,
+        unless there are several engines, whose table is in shared memory."""
+        until = engine_now() + self._orders.crawl.ip_delay
+        self._orders = replace(self._orders, addresses_from=until)
+        self.start(index)
+
+    def stop(self) -> None:
+        """Ask all engines to finish what is under way, commit and end."""
+        for engine in self._running.values():
+            engine.tell(b"stop")
+
+    def kill(self, numbers: Collection[int], why: str) -> None:
+        """Kill some engines; they are found dead when their processes have ended."""
+        for engine in self._running.values():
+            if engine.number in numbers:
+                log.warning(why, engine=engine.index)
+                engine.process.kill()
+
+    def kill_hanging(self, now: float) -> None:
+        for engine in self._running.values():
+            if deaths.hangs(now, engine.heard, engine.stopped):
+                log.warning("an engine hangs and is replaced", engine=engine.index)
+                engine.process.kill()
+
+    def kill_all(self) -> None:
+        """At once: what is not committed is still queued."""
+        for engine in self._running.values():
+            engine.process.kill()
+        for engine in self._running.values():
+            engine.process.wait()
+
+    def close(self) -> None:
+        """After the last engine has ended."""
+        shared_memory.close(self._orders.memory)
+        self._selector.close()
+
+    # -- watching -----------------------------------------------------------------------------
+
+    def watch(self, fd: int, then: Callable[[], object]) -> None:
+        """Call `then` in `wait` whenever there is something to read."""
+        self._selector.register(fd, selectors.EVENT_READ, then)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something is heard, and take in what engines report."""
+        for key, _ in self._selector.select(seconds):
+            key.data()
+
+    def _read(self, engine: EngineProcess) -> None:
+        if not engine.read():
+            self._selector.unregister(engine.fileno())
+
+    def ended(self) -> Iterator[tuple[EngineProcess, int]]:
+        """Engines that have ended since the last call, each with its exit code. Whoever iterates
+        may start others."""
+        for engine in list(self._running.values()):
+            code = engine.process.poll()
+            if code is not None:
+                self._forget(engine)
+                yield engine, code
+
+    def _forget(self, engine: EngineProcess) -> None:
+        del self._running[engine.index]
+        self._ended = Stats.merge([self._ended, engine.counters()])
+        with suppress(KeyError, ValueError):  # its pipe was closed before
+            self._selector.unregister(engine.fileno())
+        engine.close()

@@ -1,0 +1,187 @@
+"""How a crawl stands: snapshots of it, and when they are shown.
+
+Puts together what engines report and what the store counts. How a snapshot looks is in `display`;
+what the engines do is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+from lycosa.clock import engine_now
+from lycosa.errors import StoreError, UserError
+from lycosa.frontier.backoff import Away
+from lycosa.frontier.protocol import Frontier, open_reader
+from lycosa.frontier.readers import ACTIVE_LIMIT
+from lycosa.log import get_logger
+from lycosa.metrics import Rates, Stats, limiting
+from lycosa.node.display import Screen, Snapshot, line
+from lycosa.node.first_visits import FirstVisits
+from lycosa.settings.values import NodeSettings, RunLimits
+
+COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
+DRAW_EVERY = 0.5  # seconds, on a terminal
+
+log = get_logger("node")
+
+
+class Progress:
+    """The progress of one run. `fetches`: that all engines may have under way at once."""
+
+    def __init__(
+        self,
+        frontier: Frontier,
+        away: Away,
+        node: NodeSettings,
+        limits: RunLimits,
+        delay: float,
+        fetches: int,
+    ) -> None:
+        self.began = engine_now()
+        self._store = StoreCounts(frontier, away)
+        self._output = Output(node)
+        self._node = node
+        self._limits = limits
+        self._delay = delay
+        self._fetches = fetches
+        self._first_visits = FirstVisits()
+        self._rates = Rates()
+        self._earlier = self._earlier_runs()
+
+    def totals(self) -> tuple[int, bool]:
+        """Pages of the whole crawl, and whether somebody asked it to stop; raises StoreGone."""
+        return self._store.totals()
+
+    def due(self) -> bool:
+        """Whether it is time to show something; then the next time is one interval later."""
+        return self._output.due(engine_now())
+
+    def show(self, run: Stats, stopping: bool) -> None:
+        """Show how the crawl stands. `run`: of all engines of this run; `stopping`: they are
+        finishing."""
+        self._output.show(self.snapshot(run, stopping))
+
+    def say(self, text: str) -> None:
+        self._output.say(text, log.info)
+
+    def snapshot(self, run: Stats, stopping: bool) -> Snapshot:
+        """How the crawl stands; `run` and `stopping` as in `show`."""
+        now = engine_now()
+        engines = run.engines
+        stats = Stats.merge([self._earlier, run])
+        stats.engines = max(1, engines)
+        stats.queued, stats.domains = self._store.counts(now)
+        self._rates.add(now, stats)
+        if warning := self._first_visits.look(stats, now - self.began):
+            self._output.say(warning, log.warning)
+        return Snapshot(
+            elapsed=now - self.began,
+            pages=stats.pages,
+            run_pages=run.pages,
+            ok=stats.ok,
+            bytes=stats.bytes,
+            pages_per_s=self._rates.of("pages"),
+            bytes_per_s=self._rates.of("bytes"),
+            in_flight=stats.in_flight,
+            queued=stats.queued,
+            domains=stats.domains,
+            ready=stats.ready,
+            engines=engines,
+            rss_mb=stats.rss_mb,
+            outcomes=stats.outcomes,
+            retries=stats.retries,
+            max_pages=self._limits.max_pages,
+            max_duration=self._limits.max_duration,
+            limiting=limiting(stats, self._delay, self._fetches),
+            stopping=stopping,
+        )
+
+    def last(self, run: Stats) -> Snapshot:
+        """The snapshot at the end of a run, with the counts of the whole crawl."""
+        return whole_crawl(self.snapshot(run, True), self._node, self._store.pages)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._output.clear()
+
+    def _earlier_runs(self) -> Stats:
+        """The counts of earlier runs, so that pages and what came of them speak of the same."""
+        pages = self._store.pages
+        total = whole_crawl(Snapshot(), self._node, pages)
+        return Stats(
+            engines=0, pages=pages, ok=total.ok, bytes=total.bytes, outcomes=dict(total.outcomes)
+        )
+
+
+class StoreCounts:
+    """What the store counts; while it is away, the last answers."""
+
+    def __init__(self, frontier: Frontier, away: Away) -> None:
+        self._frontier = frontier
+        self._away = away
+        self.pages, _ = frontier.totals()  # of the whole crawl; kept up to date by `totals`
+        self._queued = 0
+        self._domains = 0
+        self._counted = float("-inf")  # when the domains were
+
+    def totals(self) -> tuple[int, bool]:
+        """See `Progress.totals`."""
+        self.pages, stop = self._frontier.totals()
+        return self.pages, stop
+
+    def counts(self, now: float) -> tuple[int, int]:
+        """URLs that are queued, and domains with something left to fetch."""
+        ask = self._away.ask
+        self._queued, _ = ask(self._frontier.backlog, (self._queued, 0))
+        if now - self._counted > COUNT_EVERY:
+            self._counted = now
+            count = self._frontier.active_domains
+            self._domains = ask(lambda: count(ACTIVE_LIMIT), self._domains)
+        return self._queued, self._domains
+
+
+class Output:
+    """Where a person reads: a terminal that is drawn on anew and anew, or the log."""
+
+    def __init__(self, node: NodeSettings) -> None:
+        self._screen = Screen()
+        self._drawing = node.view and self._screen.usable()
+        self._interval = DRAW_EVERY if self._drawing else node.log_interval
+        self._shown = engine_now()
+
+    def due(self, now: float) -> bool:
+        """See `Progress.due`."""
+        if now - self._shown < self._interval:
+            return False
+        self._shown = now
+        return True
+
+    def show(self, snapshot: Snapshot) -> None:
+        if self._drawing:
+            self._screen.draw(snapshot)
+        else:
+            log.info("crawling", **line(snapshot))
+
+    def say(self, text: str, tell: Callable[[str], object]) -> None:
+        """Log something; what is drawn makes room for it."""
+        self.clear()
+        tell(text)
+
+    def clear(self) -> None:
+        if self._drawing:
+            self._screen.clear()
+
+
+def whole_crawl(run: Snapshot, node: NodeSettings, stored_pages: int) -> Snapshot:
+    """The snapshot of a run with the counts of all runs and nodes, as `lycosa status` tells them.
+    `stored_pages`: how many there were when the store was asked last."""
+    try:
+        with closing(open_reader(node.data_dir, node.store)) as reader:
+            total = reader.status()
+    except (UserError, StoreError):  # it is away
+        run.pages = max(run.pages, stored_pages)
+        return run
+    run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
+    run.outcomes, run.lost = total["outcomes"], total["lost"]
+    return run
