@@ -235,7 +235,7 @@ def test_the_page_limit_is_that_of_all_nodes(tmp_path: Path, postgres_url: str) 
     # visits whose redirects count as pages of their own.
     print(cluster.pages(), "pages")
     assert 1000 <= cluster.pages() <= 1000 + SPEC.domains
-    assert "1000 pages reached" in second.log.read_text()
+    assert "the limit of 1000 pages is reached" in second.log.read_text()
 
 
 def test_a_node_that_differs_is_refused(web: SimWeb, tmp_path: Path, postgres_url: str) -> None:

@@ -77,8 +77,8 @@ def _write(root: Path, kind: str) -> None:
 # What is planted -> what lycosa does there.
 WRITERS: dict[str, Callable[[Path], object]] = {
     "lycosa.lock": datadir.lock,
-    "node.new": lambda root: datadir.join(root, "crawl"),
-    "node": lambda root: datadir.join(root, "crawl"),
+    "node.new": lambda root: datadir.become_node(root, "crawl"),
+    "node": lambda root: datadir.become_node(root, "crawl"),
     "seeds-0000.new": _seeds,
     "seeds/0000": _seeds,
     "trust/any.pem": lambda root: certificates.lay_out([("0123abcd", "PEM\n")], root / "trust"),

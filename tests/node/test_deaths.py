@@ -10,8 +10,8 @@ def test_an_engine_without_a_process_is_dead() -> None:
     assert deaths.without_process(living=[], running=[2]) == set()
 
 
-def test_nobody_is_without_a_process_while_one_has_not_told_its_number() -> None:
-    """The number that seems to have no process may be that one's."""
+def test_nobody_is_without_a_process_while_one_has_not_told_its_id() -> None:
+    """The engine that seems to have no process may be that one."""
     assert deaths.without_process(living=[1, 2, 3], running=[0, 2]) == set()
 
 

@@ -39,7 +39,7 @@ def test_reports_are_taken_in_and_the_last_one_counts(start: Start) -> None:
     engine = start(f"print('{report % 3}'); print('{report % 5}'); print('{report[:9]}', end='')")
     while engine.read():
         pass
-    assert (engine.number, engine.stats.pages) == (7, 5), "the third is not whole"
+    assert (engine.id, engine.stats.pages) == (7, 5), "the third is not whole"
     assert engine.heard > 1.0
     assert (engine.counters().pages, engine.counters().engines) == (5, 0)
 
@@ -49,7 +49,7 @@ def test_it_hears_what_it_is_told_until_it_has_ended(start: Start) -> None:
     engine.tell(b"stop")
     while engine.read():
         pass
-    assert engine.number == 1
+    assert engine.id == 1
     engine.process.wait()
     engine.tell(b"stop")  # nobody is there: no error
 

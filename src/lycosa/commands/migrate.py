@@ -58,7 +58,7 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     # A crawl that was killed: its domains wait one delay, as on any start.
     take_over_earlier(Presence(frontier, root))
     crawl = datadir.crawl_of(root) or stored.get(CRAWL_KEY) or uuid.uuid4().hex
-    node = datadir.join(root, crawl)
+    node = datadir.become_node(root, crawl)
     move = Move(
         frontier.db, store, node, str(root.resolve()), lambda key: renamed(node, key), _progress
     )

@@ -49,7 +49,7 @@ def check_new(path: Path) -> None:
 
 
 def _check_free(path: Path) -> None:
-    """Nothing of somebody else's may lie where a crawl writes."""
+    """Refuse a directory in which something else lies where a crawl would write."""
     for kind in KINDS:
         if os.path.lexists(path / kind) and (kind != SEEDS or not (path / kind).is_dir()):
             raise UserError(
@@ -113,7 +113,7 @@ def check_crawl(path: Path, crawl: str) -> None:
         )
 
 
-def join(path: Path, crawl: str) -> str:
+def become_node(path: Path, crawl: str) -> str:
     """Make this the directory of a node of that crawl, if it is not yet; returns its name."""
     check_crawl(path, crawl)
     return node_of(path) or _write_node(path, crawl)
@@ -139,7 +139,8 @@ def _write_node(path: Path, crawl: str) -> str:
 
 
 def _check_writable(path: Path) -> None:
-    """Root may write anywhere but on a read-only disk, so ask the nearest thing that exists."""
+    """Refuse a directory that can't be written to, or that can't be made. Asks about the nearest
+    directory that exists; on a read-only disk the answer is no for root, too."""
     existing = path
     while not existing.exists():
         existing = existing.parent
@@ -170,7 +171,8 @@ def lock(path: Path) -> int:
 
 
 def _take(fd: int, path: Path) -> bool:
-    """Engines of a supervisor that was killed end within moments: wait for them, not for others."""
+    """Whether the lock could be taken. Waits for engines of a supervisor that was killed, which end
+    within moments, but not for a supervisor that runs."""
     end = time.monotonic() + ORPHAN_WAIT
     while True:
         try:
@@ -195,12 +197,13 @@ def holder_alive(path: Path) -> bool:
 def copy_seeds(path: Path, sources: list[str], more: bool) -> None:
     """Copy seed files into the crawl, each whole or not at all, so that a kill loses none.
 
-    `more` adds to those that are there; else these are of a start that was cut off, and go.
+    `more`: add to the copies that are there; else those are of a start that was cut off, and are
+    removed.
     """
     folder = path / SEEDS
     ownfiles.make_directory(folder)
     old = [file for file in folder.iterdir() if file.name.isdigit() and len(file.name) == 4]
-    if more:  # a service names its seeds at every start
+    if more:  # a service names the same files at every start: they are copied once
         from filecmp import cmp  # every process would load it, and this is rare
 
         sources = [each for each in sources if not any(cmp(each, file, False) for file in old)]

@@ -1,16 +1,17 @@
 """Which engines are dead? All rules that decide it, and what follows.
 
 1. Whoever holds the lock of a data directory knows that every engine that an earlier run started
-   there is dead: engines inherit the lock, and end when the pipe to their supervisor closes. A
-   start takes over what they held (`rescue.take_over_earlier`).
+   there is dead: engines inherit the lock, and end when the pipe to their supervisor closes
+   (`datadir.lock` waits for those of a supervisor that was killed). A start takes over what they
+   held (`rescue.take_over_earlier`).
 2. An engine whose process has ended is dead. So is an engine of this node that is registered in the
-   store while no process of this node has its number: it ended before it could tell its number.
-   That is known only while every running process has told its own (`without_process`).
+   store while no process of this node has its id: it ended before it could tell its id. That is
+   known only while every running process has told its own (`without_process`).
 3. An engine of this node whose lease has expired while its process exists was stopped for too long
    and must not wake up: it is killed (`by_lease`), and is dead by rule 2 when it has ended.
 4. An engine of another node is dead when its lease has expired; nothing else is known of it. The
    frontier calls no lease expired before this node has itself been in touch with the store for one
-   lease time (`frontier.states.Contact`): until then others may only have been cut off, as we were.
+   lease time (`frontier.states.Contact`): others may have been cut off as well, and not be dead.
 5. An engine that has said nothing for SILENT_SECONDS hangs and is killed (`hangs`), unless a signal
    has stopped it: somebody may be looking at it, and rule 3 still holds.
 6. An engine that dies within QUICK_SECONDS of its start, without a page to blame, is no accident:
@@ -39,8 +40,8 @@ class Expired(NamedTuple):
 
 
 def without_process(living: Collection[int], running: Collection[int]) -> set[int]:
-    """Engines of this node that are registered (`living`) and have no process. `running`: the
-    numbers of all its processes, 0 for one that has not told it."""
+    """Engines of this node that are registered (`living`) and have no process. `running`: the ids
+    of all its processes, 0 for one that has not told it."""
     return set(living) - set(running) if all(running) else set()
 
 

@@ -49,7 +49,7 @@ class EngineProcess:
     process: subprocess.Popen[bytes]
     started: float
     heard: float  # when it reported last
-    number: int = 0  # under which it is registered in the store; 0: it has not told it yet
+    id: int = 0  # that the store gave it; 0: it has not told it yet
     stats: Stats = field(default_factory=lambda: Stats(engines=1))
     _unread: bytes = b""  # the beginning of a report
 
@@ -71,7 +71,7 @@ class EngineProcess:
         *lines, self._unread = (self._unread + data).split(b"\n")
         for each in lines:
             report = orjson.loads(each)
-            self.number = report["owner"]
+            self.id = report["owner"]
             self.stats = Stats.from_dict(report["stats"])
             self.heard = engine_now()
 

@@ -1,7 +1,7 @@
-"""The engine processes of a node: started, heard, stopped, killed, started again.
+"""The engine processes of a node: starts them, takes in their reports, stops and kills them.
 
-`engine_orders` is where settings become what an engine is told. Carries out what others decide:
-`deaths` says which engines are dead, the supervisor when all of them stop.
+`engine_orders` makes what an engine is told out of the settings. Nothing is decided here: `deaths`
+says which engines are dead or hang, the supervisor when engines stop or are started again.
 """
 
 from __future__ import annotations
@@ -84,16 +84,16 @@ class Engines:
 
     @property
     def fetches(self) -> int:
-        """That all of them together may have under way at once."""
+        """How many fetches all of them together may have under way at once."""
         return self._orders.fetches * self._orders.node.engines
 
     def __len__(self) -> int:
         """How many run."""
         return len(self._running)
 
-    def numbers(self) -> set[int]:
-        """Under which those that run are registered in the store; 0 for any that has not told."""
-        return {engine.number for engine in self._running.values()}
+    def ids(self) -> set[int]:
+        """The ids of those that run; 0 for any that has not told it."""
+        return {engine.id for engine in self._running.values()}
 
     def stats(self) -> Stats:
         """The counts of all engines of this run, the gauges of those that run."""
@@ -114,8 +114,9 @@ class Engines:
         self.watch(engine.fileno(), partial(self._read, engine))
 
     def start_again(self, index: int) -> None:
-        """Start an engine in the place of one that died. With it died what it knew of addresses,
-        unless there are several engines, whose table is in shared memory."""
+        """Start an engine in the place of one that died. An engine that is alone on its node keeps
+        the table of addresses in its own memory (`address_table.table_of`): the table died with
+        it, and the new engine waits as long as a pause may be due anywhere."""
         until = engine_now() + self._orders.crawl.ip_delay
         self._orders = replace(self._orders, addresses_from=until)
         self.start(index)
@@ -125,21 +126,22 @@ class Engines:
         for engine in self._running.values():
             engine.tell(b"stop")
 
-    def kill(self, numbers: Collection[int], why: str) -> None:
+    def kill(self, ids: Collection[int], why: str) -> None:
         """Kill some engines; they are found dead when their processes have ended."""
         for engine in self._running.values():
-            if engine.number in numbers:
+            if engine.id in ids:
                 log.warning(why, engine=engine.index)
                 engine.process.kill()
 
     def kill_hanging(self, now: float) -> None:
+        """Kill engines that hang; they are found dead when their processes have ended."""
         for engine in self._running.values():
             if deaths.hangs(now, engine.heard, engine.stopped):
                 log.warning("an engine hangs and is replaced", engine=engine.index)
                 engine.process.kill()
 
     def kill_all(self) -> None:
-        """At once: what is not committed is still queued."""
+        """Kill all engines at once; pages that they have not committed are still queued."""
         for engine in self._running.values():
             engine.process.kill()
         for engine in self._running.values():

@@ -1,7 +1,7 @@
-"""A word to the operator when not one of a run's first visits succeeds. Pure.
+"""A warning to the user when not one of a run's first visits succeeds. Pure.
 
-Failures are tried again for half an hour before they count as errors: a machine that can't reach
-the web would look healthy until then.
+Failures are tried again for half an hour before they count as errors: until then a run on a machine
+that can't reach the web would look healthy.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _ADVICE = {
 
 
 class FirstVisits:
-    """Looks until the first visit succeeds, or it has spoken."""
+    """Looks until a visit has succeeded or the warning was given."""
 
     def __init__(self) -> None:
         self._looking = True
 
     def look(self, stats: Stats, elapsed: float) -> str:
-        """What to say now, once; mostly ''. `elapsed`: seconds of this run."""
+        """The warning, once, if it is time for it; else ''. `elapsed`: seconds of this run."""
         if not self._looking or not stats.visits:
             return ""
         if stats.failed_visits < stats.visits:

@@ -35,7 +35,9 @@ def join(frontier: PostgresFrontier, root: Path, crawl: CrawlSettings, max_pages
                 f"There is no crawl in the database {frontier.where} to resume or join: leave "
                 "--resume out to start one."
             )
-        presence = Presence(frontier, root, datadir.join(root, frontier.setting(CRAWL_KEY) or "-"))
+        presence = Presence(
+            frontier, root, datadir.become_node(root, frontier.setting(CRAWL_KEY) or "-")
+        )
         stored_pages = int(frontier.setting(MAX_PAGES_KEY) or 0)
         if presence.has_company():
             _refuse_difference(frontier, crawl, max_pages, stored_pages)

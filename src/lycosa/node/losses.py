@@ -32,11 +32,11 @@ def name_losses(presence: Presence, store: str) -> None:
     pages = 0
     if committed:
         # Here: they read every format of the archive, and a new crawl has nothing to be read.
-        from lycosa.node.verify import moved_segments, own_segments, suspicious
+        from lycosa.node.verify import changed_segments, moved_segments, own_segments
 
         engines = presence.every_engine()
         moved = moved_segments({MOVED_KEY: frontier.setting(MOVED_KEY)})
-        found = suspicious(root, own_segments(committed, engines), moved)
+        found = changed_segments(root, own_segments(committed, engines), moved)
         pages = _name_pages(root, store, engines, found) if found else 0
     note_losses(frontier, root, pages)
 

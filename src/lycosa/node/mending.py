@@ -1,9 +1,9 @@
 """What is done about segments that lost something, when the user has chosen what.
 
-What is damaged is made into something that every reader passes over, in its place, so that nothing
-else moves; what is cut off is no longer expected. Only then do pages change in the store: whoever
-kills this in between finds the same pages lost again. The bytes that are overwritten are kept in
-`damaged.jsonl`.
+A damaged region is overwritten with something that every reader passes over, of the same length, so
+that nothing else moves; its bytes are kept in `damaged.jsonl`. What was cut off is no longer
+expected. Only then do pages change in the store: after a kill in between, `verify` finds the same
+pages lost again.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def mend(frontier: Frontier, root: Path, verdicts: list[Verdict]) -> None:
 
 
 def _mend_file(root: Path, verdict: Verdict, kind: str) -> int:
-    """Returns how long it is now."""
+    """Take what is damaged out of one segment; returns how long it is now."""
     path = root / verdict.name
     ownfiles.unshare(path)
     fd = ownfiles.open_own(path, os.O_RDWR)
@@ -83,7 +83,7 @@ def _mend_file(root: Path, verdict: Verdict, kind: str) -> int:
 
 
 def _blank(root: Path, fd: int, name: str, kind: str, region: Region) -> None:
-    """Make a region something without meaning of the same length; too short a one stays."""
+    """Overwrite a region with a filler of its length; a region too short for one stays."""
     size = region.end - region.begin
     if kind == "text":
         fits = text_check.FILLER_HEAD <= size < 1 << 32

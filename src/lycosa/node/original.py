@@ -1,10 +1,10 @@
 """Whether a directory is where its crawl was made, or a copy of it (P1).
 
-Two copies of one crawl know nothing of each other and would both visit its domains. The database
-says which file it is: a move within a file system keeps that, a copy does not, nor does a restored
-backup; of those only the user knows whether the original will ever run again. Beside that, a crawl
-that runs holds its name on its machine, so that no copy runs at the same time, whoever vouches for
-it. On a server the names of nodes do the same (`datadir.node_of`).
+Two copies of one crawl on SQLite know nothing of each other and would both visit its domains. So
+the database keeps which file it is. A move within a file system does not change that; a copy or a
+restored backup does, and only the user knows whether the original will ever run again. Besides, a
+crawl that runs holds its name on its machine, so that no copy runs there at the same time, even if
+the user allowed it. On a server the names of nodes do the same (`datadir.node_of`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lycosa.node.datadir import in_use
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What tells a file from a copy of it; '' where a system does not say."""
+    """What tells a file from a copy of it; '' where the system does not say."""
 
     inode: int
     device: int  # its number may change with every boot
@@ -35,7 +35,7 @@ class Identity:
         if self.inode != now.inode or _differ(self.machine, now.machine):
             return False
         other_device = self.boot == now.boot and self.device != now.device
-        # What a container sees may get a new device with every start, where it always was.
+        # A container may see its volume as a new device at every start, at the same path.
         return not other_device or self.path == now.path
 
 
@@ -44,7 +44,7 @@ def _differ(one: str, other: str) -> bool:
 
 
 def identity(database: Path) -> Identity:
-    """Of the file that is there."""
+    """The identity of the file that is there."""
     found = database.stat()
     return Identity(
         found.st_ino,
@@ -57,12 +57,13 @@ def identity(database: Path) -> Identity:
 
 
 def identity_json(database: Path) -> str:
-    """As the database keeps it."""
+    """The same as the database keeps it."""
     return orjson.dumps(asdict(identity(database))).decode()
 
 
 def check(stored: str | None, database: Path, moved: bool) -> None:
-    """Refuse a copy, unless somebody says that it takes its original's place; changes nothing."""
+    """Refuse a copy, unless the user says (`moved`) that it takes its original's place; changes
+    nothing. `stored`: what the database keeps, see `identity_json`."""
     if stored is None:
         return
     known, now = Identity(**orjson.loads(stored)), identity(database)

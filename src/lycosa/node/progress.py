@@ -1,7 +1,7 @@
 """How a crawl stands: snapshots of it, and when they are shown.
 
-Puts together what engines report and what the store counts. How a snapshot looks is in `display`;
-what the engines do is not known here.
+Puts together what engines report and what the store counts. How a snapshot looks is decided in
+`display`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Progress:
         self._output.clear()
 
     def _earlier_runs(self) -> Stats:
-        """The counts of earlier runs, so that pages and what came of them speak of the same."""
+        """The counts of earlier runs: a person sees pages and outcomes of the whole crawl."""
         pages = self._store.pages
         total = whole_crawl(Snapshot(), self._node, pages)
         return Stats(
@@ -142,7 +142,7 @@ class StoreCounts:
 
 
 class Output:
-    """Where a person reads: a terminal that is drawn on anew and anew, or the log."""
+    """Where a person reads: a terminal, on which the view is redrawn in place, or the log."""
 
     def __init__(self, node: NodeSettings) -> None:
         self._screen = Screen()
@@ -164,7 +164,7 @@ class Output:
             log.info("crawling", **line(snapshot))
 
     def say(self, text: str, tell: Callable[[str], object]) -> None:
-        """Log something; what is drawn makes room for it."""
+        """Log something, after the view was taken off the terminal."""
         self.clear()
         tell(text)
 

@@ -38,8 +38,8 @@ class Rescued(NamedTuple):
 
 
 class Rescue:
-    """Takes over, during a run, what dead engines held. While the store is away, remembers for
-    whom that is still to be done."""
+    """Takes over what engines held that die during a run. While the store is away, it remembers
+    for which of them that is still to be done."""
 
     def __init__(self, presence: Presence, engines: Engines, away: Away) -> None:
         self._presence = presence
@@ -48,16 +48,16 @@ class Rescue:
         self._waiting: set[int] = set()  # dead engines of this node
 
     def after_death(self, engine: EngineProcess, code: int) -> Rescued:
-        """An engine of this node has ended with this exit code, not in order."""
-        if engine.number:
-            self._waiting.add(engine.number)
+        """Take over what an engine of this node held, which died with this exit code."""
+        if engine.id:
+            self._waiting.add(engine.id)
         return self._away.ask(lambda: self._after_death(engine, code), Rescued())
 
     def _after_death(self, engine: EngineProcess, code: int) -> Rescued:
         presence, mark = self._presence, self._engines.mark(engine)
         # A fenced engine ended by itself, whatever it was parsing.
         noted = code != EXIT_FENCED and note_crash(presence.frontier, mark)
-        self._waiting |= deaths.without_process(presence.living_engines(), self._engines.numbers())
+        self._waiting |= deaths.without_process(presence.living_engines(), self._engines.ids())
         return Rescued(noted, self._take_over_waiting())
 
     def check(self) -> None:
@@ -67,9 +67,9 @@ class Rescue:
         late = frontier.expired()
         if not late:
             return
-        living, running = self._presence.living_engines(), self._engines.numbers()
+        living, running = self._presence.living_engines(), self._engines.ids()
         expired = deaths.by_lease(late, living, running)
-        self._engines.kill(expired.asleep, "an engine slept through its lease")
+        self._engines.kill(expired.asleep, "an engine slept through its lease and is replaced")
         take_over(self._presence, expired.gone)
         if expired.elsewhere:
             frontier.rescue()
@@ -143,8 +143,8 @@ def _tell_short(report: CutReport) -> None:
 
 
 def note_crash(frontier: Frontier, mark: Mark) -> bool:
-    """Note in the store which page an engine was parsing when it died; returns whether it was
-    parsing one. A page that is noted twice is not fetched again (S3)."""
+    """Note in the store which page an engine was parsing when it died; returns whether that page is
+    queued. A page that is noted twice is not fetched again (S3)."""
     found = mark.read()
     noted = found is not None and frontier.suspect(*found)
     mark.clear()  # or the page would be noted again when the next engine dies

@@ -1,7 +1,7 @@
 """Loads the copied seed files into the frontier, in chunks, beside the running crawl.
 
-Each chunk and the place it ends at are one transaction: a kill at any moment loses no seed and
-adds none twice, and after a store was away the loading goes on from what the store knows.
+Each chunk and the line it ends at are one transaction: a kill at any moment loses no seed and adds
+none twice, and after the store was away the loading goes on from what the store knows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = get_logger("seeds")
 
 
 class Loader:
-    """Loads what is not loaded yet. `start` runs it on a thread of its own."""
+    """Loads the seed files of one node on a thread of its own."""
 
     def __init__(self, root: Path, connect: Callable[[], Frontier], node: str = "") -> None:
         self._root = root
@@ -38,17 +38,16 @@ class Loader:
         self._connect = connect
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
-        self.some = threading.Event()  # something is loaded
-        self.done = threading.Event()
-        self.error: Exception | None = None
-        self.loaded = 0
-        self.bad = 0
+        self.some = threading.Event()  # something is loaded, or nothing will be
+        self.done = threading.Event()  # everything is
+        self.error: Exception | None = None  # that ended the loading
+        self.bad = 0  # lines that are no seeds
         self._bad_told = ("", 0)  # file and line up to which bad lines were counted
         self._patience = Patience(6 * LONGEST, "The seeds are loaded when it is back.")
 
     def start(self) -> None:
-        """Load what the store does not know yet; also again, after it forgot some: then when the
-        earlier loading has ended, for which nobody waits here."""
+        """Load what the store does not know yet. May be called again after the store lost some: the
+        new thread begins when the earlier one has ended; the caller does not wait."""
         self._stop.set()
         self._stop, self.done = threading.Event(), threading.Event()
         earlier = self._thread
@@ -75,7 +74,7 @@ class Loader:
                     return
                 except StoreGone as error:
                     stop.wait(self._patience.after(error))
-        except Exception as error:  # whatever it is, the crawl must not wait for it
+        except Exception as error:  # of any kind: the supervisor must see it
             self.error = error
         finally:
             self.some.set()
@@ -100,21 +99,21 @@ class Loader:
             size = SERVER_CHUNK if frontier.server_clock else CHUNK
             for chunk, end in self._chunks(name, at, first, size):
                 rank += len(chunk)
-                progress = {key: end, "seeds:rank": rank, **self._sign(frontier.now_ms())}
+                progress = {key: end, "seeds:rank": rank, **self._loading(frontier.now_ms())}
                 frontier.add(chunk, seeds_done=progress, rank=rank - len(chunk))
-                self.loaded += len(chunk)
                 self._patience.over()
                 first = False
                 self.some.set()
                 if stop.is_set():
                     return False
-        frontier.put_settings({"seeds_loaded": 1, **self._sign(0)})
+        frontier.put_settings({"seeds_loaded": 1, **self._loading(0)})
         if self.bad:
             log.warning("some seed lines were no domain or URL and were left out", lines=self.bad)
         return True
 
-    def _sign(self, now_ms: int) -> dict[str, int]:
-        """Other nodes must not think that the crawl has ended between two chunks."""
+    def _loading(self, now_ms: int) -> dict[str, int]:
+        """Tells other nodes that this one loads seeds, or with 0 that it no longer does: they must
+        not think that the crawl has ended between two chunks."""
         return {loading_key(self._node): now_ms} if self._node else {}
 
     def _chunks(
@@ -143,17 +142,17 @@ class Loader:
 
 
 def seeds_key(node: str, name: str) -> str:
-    """Under which the store keeps how much of a seed file is loaded."""
+    """The key under which the store keeps how much of a seed file is loaded."""
     return f"seeds:{node}:{name}" if node else f"seeds:{name}"
 
 
 def loading_key(node: str) -> str:
-    """Under which the store keeps when a node last loaded seeds."""
+    """The key under which the store keeps when a node last loaded seeds."""
     return f"loading:{node}"
 
 
 def renamed(node: str, key: str) -> str:
-    """What a setting of a crawl with one node is called when it has many."""
+    """What a key of a crawl on SQLite is called on a server, where the crawl has many nodes."""
     if key == NODE_KEY:
         return node_key(node)
     name = key.removeprefix("seeds:")

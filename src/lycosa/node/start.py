@@ -109,7 +109,7 @@ def _begin(
                 "--resume, or name another database with --store."
             )
         frontier.put_exclusions(crawl.exclude)
-        presence = Presence(frontier, root, datadir.join(root, crawl_id))
+        presence = Presence(frontier, root, datadir.become_node(root, crawl_id))
         presence.announce()
     return presence
 

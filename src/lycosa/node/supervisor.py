@@ -221,9 +221,9 @@ class Supervisor:
         pages, stop = self.progress.totals()
         self._check_server()
         if stop:
-            self.stop("asked to stop by the command", EXIT_STOPPED)
+            self.stop(f"asked to stop by '{called('stop')}'", EXIT_STOPPED)
         elif 0 < self.limits.max_pages <= pages:
-            self.stop(f"{self.limits.max_pages} pages reached")
+            self.stop(f"the limit of {self.limits.max_pages} pages is reached")
         elif self.loader.done.is_set() and self.presence.frontier.finished():
             self.ending.finished = True
             self.stop("")

@@ -1,8 +1,8 @@
 """Whether what was kept is still there: every segment against what was committed, page by page.
 
-Owns the merge of two sorted lists, the places that pages point to and what the files hold, and the
-list of pages that lost something. Both may be longer than memory: they lie in a temporary database.
-Changes nothing; `mending` does.
+Merges two sorted lists, the places that pages point to and what the files hold, and lists the pages
+that lost something. The lists may be longer than memory: they are in a temporary database. Changes
+nothing; `mending` does.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ class Report:
 
 
 def own_segments(
-    committed: Mapping[tuple[Any, int], int], owners: Collection[int] | None
+    committed: Mapping[tuple[Any, int], int], engines: Collection[int] | None
 ) -> dict[str, int]:
     """Committed lengths by name, of segments that engines of one directory wrote (None: all)."""
     return {
         segment_name(kind, number): length
         for (kind, number), length in sorted(committed.items())
-        if length and (owners is None or segment_owner(number) in owners)
+        if length and (engines is None or segment_owner(number) in engines)
     }
 
 
-def suspicious(root: Path, lengths: dict[str, int], moved: Collection[str]) -> set[str]:
+def changed_segments(root: Path, lengths: dict[str, int], moved: Collection[str]) -> set[str]:
     """Segments that are not what was committed, as far as names and sizes tell."""
     found = set()
     for name, length in lengths.items():
@@ -99,7 +99,7 @@ def suspicious(root: Path, lengths: dict[str, int], moved: Collection[str]) -> s
 
 
 def moved_segments(settings: Mapping[str, Any]) -> set[str]:
-    """What the user declared to be elsewhere."""
+    """Segments that the user said are kept elsewhere."""
     return set(orjson.loads(settings.get(MOVED_KEY) or "[]"))
 
 
@@ -110,11 +110,11 @@ class Verifier:
     """
 
     def __init__(
-        self, reader: Reader, root: Path, owners: Collection[int] | None, live: bool = False
+        self, reader: Reader, root: Path, engines: Collection[int] | None, live: bool = False
     ) -> None:
         self._reader = reader
         self._root = root
-        self._owners = owners
+        self._engines = engines
         self._live = live
         self._db = _temporary(root)
         self.report = Report()
@@ -122,9 +122,8 @@ class Verifier:
     def run(self, only: Collection[str] | None = None) -> Report:
         """Read everything, or only some segments."""
         began = engine_now()
-        # First the lengths: whatever was committed to them, the list of pages that is read
-        # afterwards has.
-        lengths = own_segments(self._reader.committed_segments(), self._owners)
+        # First the lengths: of a live crawl, pages that are read afterwards then cover them.
+        lengths = own_segments(self._reader.committed_segments(), self._engines)
         moved = moved_segments(self._reader.settings())
         if only is not None:
             lengths = {name: length for name, length in lengths.items() if name in only}
@@ -191,7 +190,7 @@ class Verifier:
         self._db.executemany("INSERT INTO warc VALUES (?, ?, ?, ?, ?, ?)", warcs)
 
     def _wanted(self, kind: SegmentKind, number: int, only: Collection[str] | None) -> bool:
-        if self._owners is not None and segment_owner(number) not in self._owners:
+        if self._engines is not None and segment_owner(number) not in self._engines:
             return False
         return only is None or segment_name(kind, number) in only
 
@@ -319,12 +318,12 @@ def _temporary(root: Path) -> sqlite3.Connection:
 def verified(
     reader: Reader,
     root: Path,
-    owners: Collection[int] | None,
+    engines: Collection[int] | None,
     live: bool = False,
     only: Collection[str] | None = None,
 ) -> Iterator[Verifier]:
     """A verifier that has run."""
-    verifier = Verifier(reader, root, owners, live)
+    verifier = Verifier(reader, root, engines, live)
     try:
         verifier.run(only)
         yield verifier
