@@ -39,7 +39,10 @@ def engine_orders(
     # be due there.
     resumed = bool(presence.every_engine())
     addresses_from = engine_now() + crawl.ip_delay if resumed else 0.0
-    asked = engine_now()
+    # Nothing may come between these two: engines would think that it is later than it is by the
+    # time that it takes, and visit domains too early.
+    before = engine_now()
+    to_ms = presence.frontier.now_ms() - before * 1000
     return EngineOrders(
         crawl=replace(crawl, exclude=()),
         node=replace(node, data_dir=root),
@@ -47,7 +50,7 @@ def engine_orders(
         index=0,
         fetches=_fetches_per_engine(node),
         max_pages=max_pages,
-        to_ms=presence.frontier.now_ms() - asked * 1000,
+        to_ms=to_ms,
         addresses_from=addresses_from,
         trust=str(root / TRUST) if node.tls_verify else "",
         memory=shared_memory.make(node.engines, addresses_from),
