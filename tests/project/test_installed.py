@@ -24,9 +24,11 @@ def without(tmp_path: Path, *packages: str) -> dict[str, str]:
     return {**environ, "PYTHONPATH": str(tmp_path / "hidden")}
 
 
-def lycosa(environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+def lycosa(
+    environ: dict[str, str], *words: str, python: str | Path = sys.executable
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lycosa", *words],
+        [python, "-m", "lycosa", *words],
         capture_output=True, text=True, timeout=110, env=environ,
     )  # fmt: skip
 
@@ -72,6 +74,33 @@ def test_the_readme_tells_of_pip_wheels_and_extras() -> None:
     for name in set(extras["optional-dependencies"]) - {"test"}:
         assert f"pip install '.[{name}]'" in readme
     assert "pip install ." in readme and "pip wheel ." in readme
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a clone, not an archive")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_the_wheel_of_a_release_needs_no_compiler(tmp_path: Path) -> None:
+    """`scripts/wheel` with the tests of the compiled modules, and the demo by what it installed."""
+    tree = tmp_path / "tree"
+    subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
+    tests = ("tests/page/test_scan.py", "tests/urls/test_links.py", "tests/fetch/test_receive.py")
+    done = subprocess.run([tree / "scripts/wheel", *tests], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    said = done.stdout.splitlines()[-1]
+    assert re.fullmatch(
+        r"dist/lycosa-\S+-cp311-abi3-manylinux\S*_2_17_\w+\.whl, of commit \w+: "
+        r"3 compiled modules; by Python \S+, without a compiler, "
+        r"\d\d+ tests passed and 0 could not run\.",
+        said,
+    ), said
+    assert len(list((tree / "dist").glob("lycosa-*.tar.gz"))) == 1
+    done = lycosa(
+        {"PATH": str(tree / "build/wheel/path")},
+        *f"demo --domains 4 --pages 4 --delay 0.3 --data-dir {tmp_path / 'demo'}".split(),
+        python=tree / "build/wheel/venv/bin/python",
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
