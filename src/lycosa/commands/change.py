@@ -17,7 +17,8 @@ from lycosa.settings.collect import Values
 from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Frontier, Reader
+    from lycosa.frontier.protocol import Frontier
+    from lycosa.frontier.reader import Reader
 
 HEARD = 3.0  # seconds in which every engine has heard of a change: three commits
 

@@ -20,7 +20,8 @@ from lycosa.settings.collect import Values, closest
 from lycosa.terminal import one_line
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import LeftOut, Reader
+    from lycosa.frontier.protocol import LeftOut
+    from lycosa.frontier.reader import Reader
 
 SHOWN = 20  # lines that are printed one by one
 _CHUNK = 5000  # URLs of one transaction

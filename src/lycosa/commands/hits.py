@@ -19,7 +19,7 @@ from lycosa.urls.domains import domain_id, domain_of, registrable
 from lycosa.urls.scope import Scope, ScopeRules
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Reader
+    from lycosa.frontier.reader import Reader
 
 SECONDS = 10.0  # in which URLs are counted
 _AT_ONCE = 500  # domains whose queues are counted in one query

@@ -16,7 +16,7 @@ from lycosa.errors import UserError
 from lycosa.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Reader
+    from lycosa.frontier.reader import Reader
 
 _SAMPLE = 5000  # domains that are compared with as well: all of a small crawl
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lycosa.terminal import in_json, one_line
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Place, Reader
+    from lycosa.frontier.protocol import Place
+    from lycosa.frontier.reader import Reader
     from lycosa.records import PageRow
 
 # Fields of a page row that mean nothing outside of lycosa, or that are printed in another form.

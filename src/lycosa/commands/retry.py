@@ -19,7 +19,7 @@ from lycosa.outcomes import Outcome
 from lycosa.settings.collect import Values
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Reader
+    from lycosa.frontier.reader import Reader
 
 _CHUNK = 2000  # pages of one transaction
 _EVERY = 10**15  # more pages than any crawl has

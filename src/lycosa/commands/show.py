@@ -13,7 +13,8 @@ from lycosa.terminal import one_line
 from lycosa.units import size
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Place, Reader
+    from lycosa.frontier.protocol import Place
+    from lycosa.frontier.reader import Reader
     from lycosa.records import PageRow
 
 

@@ -24,7 +24,7 @@ from lycosa.units import rate, size
 
 if TYPE_CHECKING:
     from lycosa.archive.reading import Verdict
-    from lycosa.frontier.protocol import Reader
+    from lycosa.frontier.reader import Reader
     from lycosa.node.verify import Loss, Report, Verifier
 
 _WAYS = ("requeue", "mark-lost", "moved", "returned")

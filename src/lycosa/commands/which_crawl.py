@@ -15,7 +15,7 @@ from lycosa.settings.collect import Values
 from lycosa.terminal import redact
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Reader
+    from lycosa.frontier.reader import Reader
 
 
 @contextmanager

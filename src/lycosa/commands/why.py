@@ -21,7 +21,7 @@ from lycosa.terminal import one_line
 from lycosa.units import duration
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Reader
+    from lycosa.frontier.reader import Reader
 
 
 @dataclass(slots=True)

@@ -39,7 +39,6 @@ from lycosa.records import Lease, QueuedUrl
 
 if TYPE_CHECKING:
     from lycosa.archive.segments import SegmentKind
-    from lycosa.frontier.reader import Reader  # for types alone: importing it takes time
 
 __all__ = [
     "ANSWER_MS",
@@ -56,7 +55,6 @@ __all__ = [
     "PagePlace",
     "Place",
     "Purge",
-    "Reader",
     "Release",
     "ServerFacts",
     "StoreConnection",
