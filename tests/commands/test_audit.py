@@ -1,19 +1,19 @@
 """`lycosa audit` as a person reads it."""
 
 from lycosa.archive.address_audit import AddressReport
-from lycosa.archive.audit import AuditReport, audit
-from lycosa.archive.ledger import Visit
+from lycosa.archive.audit import AuditReport, audit_visits
+from lycosa.archive.ledger import LedgerVisit
 from lycosa.commands.audit import address_lines, report_lines
 
 NOW = 1_800_000_000_000
 
 
-def visit(start: int, end: int) -> Visit:
-    return Visit(1, "example.org", NOW + start, NOW + end, requests=1, unfinished=False)
+def visit(start: int, end: int) -> LedgerVisit:
+    return LedgerVisit(1, "example.org", NOW + start, NOW + end, requests=1, unfinished=False)
 
 
 def test_a_polite_crawl_passes_the_audit() -> None:
-    lines = report_lines(audit([visit(0, 500), visit(70_500, 71_000)], 70), 70)
+    lines = report_lines(audit_visits([visit(0, 500), visit(70_500, 71_000)], 70), 70)
     assert "2 visits to 1 domains, 0 of them cut off." in lines
     assert "was 70.000 s; at least 70 s were asked for." in lines[1]
     assert lines[-1] == "Every visit was polite."
@@ -33,6 +33,6 @@ def test_the_audit_tells_how_close_visits_to_an_address_came() -> None:
 
 
 def test_a_rude_crawl_does_not() -> None:
-    lines = report_lines(audit([visit(0, 500), visit(60_500, 61_000)], 70), 70)
+    lines = report_lines(audit_visits([visit(0, 500), visit(60_500, 61_000)], 70), 70)
     assert "NOT POLITE: 1 visits came too soon, 0 overlapped." in lines
     assert "the next began 60.000 s later, 70 s were needed (engines 1 and 1)" in lines[-1]

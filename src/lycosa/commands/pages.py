@@ -8,7 +8,7 @@ from lycosa.clock import wall_now
 from lycosa.commands.names import check_outcome, known_domain
 from lycosa.commands.printing import Places, page_json, page_line, print_json
 from lycosa.commands.which_crawl import opened
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 
 
 def pages(values: Values, _: list[str]) -> int:

@@ -8,7 +8,7 @@ from lycosa.called import called
 from lycosa.commands.printing import Places, page_json, print_json, utc
 from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 from lycosa.terminal import one_line
 from lycosa.units import size
 

@@ -10,8 +10,8 @@ from lycosa.called import called
 from lycosa.commands.printing import print_json
 from lycosa.commands.which_crawl import crawl_running, is_alive, opened, same_crawl
 from lycosa.frontier.keys import NODE_KEY
-from lycosa.node.progress import kinds
-from lycosa.settings.values import Values
+from lycosa.node.display import kinds
+from lycosa.settings.collect import Values
 from lycosa.units import duration, size
 
 CHECK_SECONDS = 0.5  # for a search for damage: a small database is read whole
@@ -40,8 +40,9 @@ def status(values: Values, _: list[str]) -> int:
 
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     """What limits the speed now, by what the engines reported last."""
-    from lycosa.metrics import Stats, limiting
-    from lycosa.settings.values import node_key, stored_node, stored_settings
+    from lycosa.limits import limiting
+    from lycosa.metrics import Stats
+    from lycosa.settings.stored import node_key, stored_node, stored_settings
 
     settings = stored_settings(stored)
     if settings is None:
@@ -57,7 +58,7 @@ def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
 
 def long_waits(waits: list[dict[str, Any]], stored: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The domains that wait for longer than every domain does after a visit."""
-    from lycosa.settings.values import stored_settings
+    from lycosa.settings.stored import stored_settings
 
     settings = stored_settings(stored)
     return [each for each in waits if settings is None or each["seconds"] > settings.delay]

@@ -6,7 +6,7 @@ import sys
 
 from lycosa.commands.printing import print_json
 from lycosa.commands.which_crawl import crawl_running, opened
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 
 
 def stop(values: Values, _: list[str]) -> int:

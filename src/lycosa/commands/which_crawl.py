@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lycosa.node.datadir import in_use
-from lycosa.settings.values import Values
+from lycosa.settings.collect import Values
 from lycosa.terminal import redact
 
 if TYPE_CHECKING:
