@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 from lycosa.clock import engine_now
 from lycosa.engine.orders import EngineOrders
@@ -25,6 +26,7 @@ from lycosa.node.presence import Presence
 from lycosa.settings.values import CrawlSettings, NodeSettings
 
 SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
+TRIES, QUICK = 10, 0.001  # questions for the time; seconds within which an answer is good
 FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
 
 log = get_logger("node")
@@ -39,10 +41,6 @@ def engine_orders(
     # be due there.
     resumed = bool(presence.every_engine())
     addresses_from = engine_now() + crawl.ip_delay if resumed else 0.0
-    # Nothing may come between these two: engines would think that it is later than it is by the
-    # time that it takes, and visit domains too early.
-    before = engine_now()
-    to_ms = presence.frontier.now_ms() - before * 1000
     return EngineOrders(
         crawl=replace(crawl, exclude=()),
         node=replace(node, data_dir=root),
@@ -50,11 +48,27 @@ def engine_orders(
         index=0,
         fetches=_fetches_per_engine(node),
         max_pages=max_pages,
-        to_ms=to_ms,
+        to_ms=clock_gap(presence.frontier.now_ms),
         addresses_from=addresses_from,
         trust=str(root / TRUST) if node.tls_verify else "",
         memory=shared_memory.make(node.engines, addresses_from),
     )
+
+
+def clock_gap(now_ms: Callable[[], int]) -> float:
+    """The store's clock minus the engine's in ms, by the quickest of some answers. An engine would
+    think that it is later than it is by the time that an answer took, and visit domains too early:
+    a supervisor may lose its core while it asks."""
+    gap, quickest = 0.0, inf
+    for _ in range(TRIES):
+        asked = engine_now()
+        found = now_ms()
+        took = engine_now() - asked
+        if took < quickest:
+            gap, quickest = found - asked * 1000, took
+        if took < QUICK:
+            break
+    return gap
 
 
 def _fetches_per_engine(node: NodeSettings) -> int:
