@@ -26,6 +26,10 @@ class CrawlExists(UserError):
     """The user wants to begin a crawl where there is one already."""
 
 
+class OlderFormat(UserError):
+    """The crawl was made by an older lycosa and has to be brought up to date first."""
+
+
 class StoreError(LycosaError):
     """The frontier's database can't do what it was asked."""
 

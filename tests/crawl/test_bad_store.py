@@ -104,7 +104,7 @@ def mistakes(server: Server) -> Iterator[dict[str, tuple[str, str]]]:
         "no such user": (server.url(user="nobody"), "knows no user nobody"),
         "no such database": (server.url(database="nothere"), "There is no database nothere"),
         "no rights": (server.url(user="poor"), "may not do what lycosa needs"),
-        "newer schema": (server.url(database="newer"), "made by a newer lycosa (schema 99"),
+        "newer schema": (server.url(database="newer"), "made by a newer lycosa (format 99"),
         "too old": (f"postgresql://u:{PASSWORD}@127.0.0.1:{old.port}/db", "has version 12"),
         "nobody there": (f"postgresql://u:{PASSWORD}@127.0.0.1:1/db", "can't be reached"),
         "no such host": (f"postgresql://u:{PASSWORD}@nowhere.invalid/db", "can't be reached"),

@@ -34,10 +34,11 @@ def made_by_sqlite(table: str) -> dict[str, str]:
 
 
 def made_by_postgres(table: str) -> dict[str, str]:
-    (body,) = re.findall(
-        rf"CREATE TABLE {table} \((.*?)^\)", "".join(queries.migrations("postgres")), re.M | re.S
-    )
-    return dict(re.findall(r"^    (\w+) (\w+)", body, re.M))
+    steps = "".join(queries.migrations("postgres"))
+    (body,) = re.findall(rf"CREATE TABLE {table} \((.*?)^\)", steps, re.M | re.S)
+    renamed = dict(re.findall(rf"ALTER TABLE {table} RENAME COLUMN (\w+) TO (\w+)", steps))
+    columns = re.findall(r"^    (\w+) (\w+)", body, re.M)
+    return {renamed.get(name, name): kind for name, kind in columns}
 
 
 def test_they_are_the_fields_of_a_page() -> None:

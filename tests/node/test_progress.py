@@ -39,25 +39,17 @@ def test_counts_are_of_the_whole_crawl_and_gauges_of_the_run(tmp_path: Path) -> 
         assert not progress.due()
 
 
-class Flaky(SqliteFrontier):
-    """A store that can be away."""
-
-    away = False
-
-    def backlog(self) -> tuple[int, int]:
-        if self.away:
-            raise StoreGone("It is away.")
-        return super().backlog()
-
-
 def test_while_the_store_is_away_its_last_answers_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def away() -> tuple[int, int]:
+        raise StoreGone("It is away.")
+
     make(tmp_path, pages=1)
-    with closing(Flaky(tmp_path / "crawl.sqlite", StoreRules(), lambda: 1)) as store:
+    with closing(SqliteFrontier(tmp_path / "crawl.sqlite", StoreRules(), lambda: 1)) as store:
         counts = StoreCounts(store, Away())
         monkeypatch.setattr(store, "active_domains", lambda limit: 7)
-        monkeypatch.setattr(SqliteFrontier, "backlog", lambda self: (123, 9))
+        monkeypatch.setattr(store, "backlog", lambda: (123, 9))
         assert counts.counts(10.0) == (123, 7)
-        store.away = True
+        monkeypatch.setattr(store, "backlog", away)
         assert counts.counts(11.0) == (123, 7)

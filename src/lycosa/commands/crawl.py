@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.called import called
-from lycosa.errors import CrawlExists, UserError
+from lycosa.errors import CrawlExists, OlderFormat, UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.settings.collect import Values, crawl_settings, node_settings, run_limits
 from lycosa.settings.stored import node_key, stored_settings
@@ -87,10 +87,14 @@ def _stored(data_dir: Path, store: str) -> dict[str, Any]:
     """The stored settings of the crawl to be resumed; of its nodes only this directory's."""
     from lycosa.frontier.protocol import is_server, open_reader
     from lycosa.node.datadir import node_of
-    from lycosa.node.upgrade import bring_up_to_date
 
-    bring_up_to_date(data_dir, store)
-    reader = open_reader(data_dir, store)
+    try:
+        reader = open_reader(data_dir, store)
+    except OlderFormat:
+        from lycosa.node.upgrade import bring_up_to_date
+
+        bring_up_to_date(data_dir, store)
+        reader = open_reader(data_dir, store)
     try:
         found = reader.settings()
     finally:

@@ -8,7 +8,7 @@ format is refused by all. `tests/formats` keeps a crawl of each format.
 from __future__ import annotations
 
 from lycosa.called import called
-from lycosa.errors import UserError
+from lycosa.errors import OlderFormat, UserError
 from lycosa.frontier import queries
 
 NONE = 0  # of a store that holds nothing yet
@@ -29,10 +29,11 @@ def check_not_newer(found: int, dialect: str) -> None:
 
 
 def check_current(found: int, dialect: str) -> None:
-    """Raise UserError if the crawl has another format than this lycosa reads and writes."""
+    """Raise if the crawl has another format than this lycosa reads and writes: OlderFormat, or
+    UserError for a newer one."""
     check_not_newer(found, dialect)
     if NONE < found < known(dialect):
-        raise UserError(
+        raise OlderFormat(
             f"This crawl has format {found} and this lycosa works with format {known(dialect)}:"
             f" '{called('crawl', '--resume')}' brings it up to date and goes on with it."
         )

@@ -19,37 +19,24 @@ log = get_logger("node")
 
 
 def bring_up_to_date(root: Path, store: str) -> None:
-    """Does nothing where there is no crawl, or one of the current format."""
-    if is_server(store):
-        _on_server(store)
-    elif (root / DATABASE).exists():
-        _in_directory(root)
+    """Bring the crawl in a directory or on a server to the format that this lycosa works with."""
+    before = _on_server(store) if is_server(store) else _in_directory(root)
+    log.info(f"the crawl was brought up to date from format {before}")
 
 
-def _in_directory(root: Path) -> None:
-    from lycosa.frontier.sqlite.connection import connect, migrate, older_format
+def _in_directory(root: Path) -> int:
+    from lycosa.frontier.sqlite.connection import connect, migrate
 
-    with closing(connect(root / DATABASE, "rw")) as db:
-        before = older_format(db)
-        if not before:
-            return
-        datadir.check_old(root)
-        lock = datadir.lock(root)
-        try:
-            _tell(before, migrate(db))
-        finally:
-            os.close(lock)
+    lock = datadir.lock(root)
+    try:
+        with closing(connect(root / DATABASE, "rw")) as db:
+            return migrate(db)
+    finally:
+        os.close(lock)
 
 
-def _on_server(store: str) -> None:
-    from lycosa.frontier.postgres.connection import connect, migrate, older_format, parsed, place
+def _on_server(store: str) -> int:
+    from lycosa.frontier.postgres.connection import connect, migrate, parsed, place
 
     with closing(connect(store, "lycosa supervisor")) as db:
-        where = place(parsed(store))
-        before = older_format(db, where)
-        if before:
-            _tell(before, migrate(db, where))
-
-
-def _tell(before: int, now: int) -> None:
-    log.info(f"the crawl was brought from format {before} to format {now}")
+        return migrate(db, place(parsed(store)))

@@ -175,8 +175,8 @@ def _short(error: psycopg.Error) -> str:
 
 
 def migrate(db: Connection, where: str) -> int:
-    """Bring a new or older crawl to the current format, which is returned, one node at a time;
-    refuses a newer one, and an older one on which engines work."""
+    """Bring a new or older crawl to the current format, one node at a time; refuses a newer one,
+    and an older one on which engines work. Returns its format before."""
     steps = queries.migrations("postgres")
     try:
         with db.transaction():
@@ -194,7 +194,7 @@ def migrate(db: Connection, where: str) -> int:
                 db.execute("INSERT INTO schema_version VALUES (%s)", (len(steps),))
     except psycopg.Error as error:
         raise mapped(error, where) from None
-    return len(steps)
+    return found
 
 
 def _check_unused(db: Connection, found: int) -> None:
@@ -211,15 +211,6 @@ def check_format(db: Connection) -> int:
     found = format_of(db)
     formats.check_current(found, "postgres")
     return found
-
-
-def older_format(db: Connection, where: str) -> int:
-    """The format if it is older than the current one, else 0."""
-    try:
-        found = format_of(db)
-    except psycopg.Error as error:
-        raise mapped(error, where) from None
-    return found if found < formats.known("postgres") else formats.NONE
 
 
 def format_of(db: Connection) -> int:

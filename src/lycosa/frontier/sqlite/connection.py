@@ -182,13 +182,14 @@ def errors_mapped(method: Callable[Arguments, Returned]) -> Callable[Arguments, 
 
 @errors_mapped
 def migrate(db: sqlite3.Connection) -> int:
-    """Bring a new or older crawl to the current format, which is returned; refuses a newer one."""
+    """Bring a new or older crawl to the current format; refuses a newer one. Returns its format
+    before."""
     steps = queries.migrations("sqlite")
     found = _format(db)
     formats.check_not_newer(found, "sqlite")
     for number, text in enumerate(steps[found:], start=found + 1):
         db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
-    return len(steps)
+    return found
 
 
 @errors_mapped
@@ -197,13 +198,6 @@ def check_format(db: sqlite3.Connection) -> int:
     found = _format(db)
     formats.check_current(found, "sqlite")
     return found
-
-
-@errors_mapped
-def older_format(db: sqlite3.Connection) -> int:
-    """The format if it is older than the current one, else 0."""
-    found = _format(db)
-    return found if found < formats.known("sqlite") else formats.NONE
 
 
 def _format(db: sqlite3.Connection) -> int:
