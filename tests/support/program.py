@@ -156,14 +156,15 @@ class Crawl:
         report = check(log, self.web.world, self.delay)
         unheard = [v for v in report.violations if self._unheard(v, log)]
         if unheard:
-            print(f"Retry-After of answers that a kill left unread: {unheard}")
+            print(f"wishes in answers that a kill left unread: {unheard}")
         few = len(unheard) <= report.pages / 1000
         assert few and len(report.violations) == len(unheard), report.text()
         return report
 
     def _unheard(self, violation: Violation, log: list[Entry]) -> bool:
-        """Whether the Retry-After that was not kept came at a kill, so that nobody heard of it."""
-        if violation.kind != "retry-after":
+        """Whether the Retry-After or Crawl-delay that was not kept came at a kill, so that nobody
+        heard of it."""
+        if violation.kind not in ("retry-after", "crawl-delay"):
             return False
         cause = max(
             (e for e in log if e.domain == violation.domain and e.end < violation.at),
