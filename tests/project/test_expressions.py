@@ -28,7 +28,6 @@ CALLS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "fin
 # Modules whose expressions see only what we or the operator wrote. All others are timed.
 OURS = {
     "settings.options": "the operator's command line",
-    "urls.exclusions": "the operator's exclusions",
     "fetch.certificates": "the machine's own certificates",
     "frontier.postgres.connection": "the operator's --store",
     "frontier.sqlite.store": "our SQL",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lycosa.errors import UserError
 from lycosa.urls.canonical import split
 from lycosa.urls.exclusions import Exclusions, parse_excludes
+from support.cpu import cpu_seconds
 
 
 def excluded(url: str, *lines: str) -> bool:
@@ -125,3 +126,21 @@ def test_globs_against_a_reference(tail: str, path: str) -> None:
     pattern = "a.com/*" + tail
     expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), "a.com/" + path)
     assert excluded("https://a.com/" + path, pattern) is (expected is not None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [":" * 130_000 + ".test", "::" + ":1" * 65_000, "[" + ":" * 130_000, "1." * 65_000 + "/x",
+     "a." * 65_000 + "test", "*" * 130_000 + "a", "a" * 130_000, "%" * 130_000],
+)  # fmt: skip
+def test_no_line_takes_long_and_a_bad_one_is_not_shown_whole(text: str) -> None:
+    """Lists of exclusions are taken from elsewhere, too."""
+
+    def read() -> str:
+        try:
+            return str(parse_excludes([text]))
+        except UserError as error:
+            assert len(str(error)) < 400
+            return ""
+
+    assert cpu_seconds(read, enough=0.1) < 0.3

@@ -138,12 +138,17 @@ def _kind(entry: str) -> str:
 
 
 def _before_path(text: str) -> str:
-    return re.split(r"[/?]", text, maxsplit=1)[0]
+    return _path_begins.split(text, maxsplit=1)[0]
 
 
+_SHOWN = 100  # characters of a bad line
 _comment = re.compile(r"(?:^|\s)#.*")
+_space = re.compile(r"\s")
+_path_begins = re.compile(r"[/?]")
+_no_host = re.compile(r"[@/?#\\]")
+_pattern_host = re.compile(r"[a-z0-9_.*\[\]:-]*")
 _scheme = re.compile(r"https?://", re.IGNORECASE)
-_address_range = re.compile(r"[0-9.]+/[0-9]{1,2}|[0-9a-f:]*:[0-9a-f:]*/[0-9]{1,3}").fullmatch
+_address_range = re.compile(r"[0-9.]+/[0-9]{1,2}|[0-9a-f]*:[0-9a-f:]*/[0-9]{1,3}").fullmatch
 
 
 def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]:
@@ -159,13 +164,14 @@ def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]
                     _refuse_suffix(entry)
                 entries[entry] = None
             except ValueError as problem:
-                raise UserError(f"Line {number} of the exclusions, {text!r}: {problem}.") from None
+                shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+                raise UserError(f"Line {number} of the exclusions, {shown!r}: {problem}.") from None
     return tuple(entries)
 
 
 def _entry(text: str) -> str:
     """One exclusion in normal form; ValueError says what is wrong with it."""
-    if re.search(r"\s", text):
+    if _space.search(text):
         raise ValueError("write one exclusion on each line, without spaces")
     if _address_range(text.lower()):
         raise ValueError("address ranges can't be excluded, only single addresses and names")
@@ -194,7 +200,7 @@ def _host(text: str) -> str:
         text = f"[{text}]"
     if ":" in text.rpartition("]")[2]:
         raise ValueError("leave the port out: a host is excluded with all its ports")
-    url = canonical(f"https://{text}/") if text and not re.search(r"[@/?#\\]", text) else None
+    url = canonical(f"https://{text}/") if text and not _no_host.search(text) else None
     if url is None:
         raise ValueError("it is neither a domain, nor a suffix such as .gov, nor a pattern with *")
     return split(url).host.rstrip(".")
@@ -205,7 +211,7 @@ def _pattern(host: str, path: str) -> str:
     if not (host + path).replace("*", "").strip("/."):
         raise ValueError("it would exclude everything")
     host = host.lower() if "*" in host else _host(host)
-    if not re.fullmatch(r"[a-z0-9_.*\[\]:-]*", host):
+    if not _pattern_host.fullmatch(host):
         raise ValueError("a pattern's host is made of letters, digits, dots, hyphens and *")
     if not path and not host.endswith("*"):
         path = "/*"  # 'ads*.example.com' means all of these hosts
