@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,5 +15,6 @@ with atheris.instrument_imports(include=["lycosa"]):
 
 if __name__ == "__main__":
     chosen = TARGETS[sys.argv.pop(1)]
+    sys.argv[0] = os.environ.get("FUZZ_AGAIN", sys.argv[0])  # how a merge starts itself once more
     atheris.Setup(sys.argv, lambda data: judge(chosen, data))
     atheris.Fuzz()

@@ -34,7 +34,29 @@ _TAILS = (
     b"<p a='>' b=\">\" c = d e>x", b"<p a=b'c>x", b"<video>1<audio>2<canvas>3<object>4<datalist>5"
     b"<noscript>6<svg>7<select>8<template>9", b"<meta a='" + b"x" * 9000 + b"' name=n>",
 )  # fmt: skip
-_PAGES = (_PAGE, *_TAILS, *(_PAGE[:at] for at in range(0, len(_PAGE), 61)))
+# Elements inside each other: what is not HTML and what is again, formatting that is cut through.
+_TREES = (
+    b"<svg><foreignObject><p>a<a href=/b>c</p></foreignObject>d</svg>e", b"<svg><desc><a href=/x>y</desc>",
+    b"<svg><title><b>x</title>y</svg>z", b"<math><mi>x<p>y</mi>z</math>", b"<math><mtext><mglyph><a href=/m>n",
+    b"<math><annotation-xml encoding='text/html'><p>x<a href=/y>z</annotation-xml></math>w",
+    b"<math><annotation-xml encoding=application/XHTML+xml><p>x</annotation-xml>", b"<math><annotation-xml>x<p>y",
+    b"<math><annotation-xml encoding=text/plain><p>x", b"<math><annotation-xml encoding='" + b"e" * 300 + b"'><p>x",
+    b"<math><annotation-xml><svg><p>x", b"<math><mo><svg><desc>x</mo>y", b"<svg><font color=red>x", b"<svg><font>x</font>y",
+    b"<svg><font face=a>x", b"<svg><font size=1>x", b"<svg><p>out</svg>x", b"<svg></p>x</svg>y", b"<svg></br>x", b"<math><b>x",
+    b"<svg><a href=/q>r</a></svg>", b"<svg><a xlink:href=/q>r</a></svg>", b"<svg><![CDATA[a<b]]>c</svg>d", b"<svg><![CDATA[a",
+    b"<svg><style><p></style>x</svg>", b"<svg><script>a<b</script>x</svg>y", b"<svg><g><g/></G>x</SVG>y", b"<math/>x<svg/>y",
+    b"<svg><select><option>x", b"<svg><table><tr><td>x", b"<svg><desc><svg><desc>x</svg>y</desc>z</svg>w", b"</svg></math>x",
+    b"<svg>" * 300 + b"x", b"<svg><desc>" * 300 + b"<a href=/d>x", b"<math><mi>" * 300 + b"</mi>" * 100 + b"x",
+    b"<b><i><p>x</b>y</i>z", b"<a href=/1>1<a href=/2>2", b"<p><b><div></b>x", b"<nobr>1<nobr>2", b"<button>1<button>2",
+    b"<b>" * 20 + b"<p>" * 5 + b"</b>" * 30 + b"x", b"<a href=/1><table><a href=/2>x", b"<font><p></font><p>x", b"<a><b></a>x",
+    b"<table><tr><td>1<td>2<tr>3<a href=/t>x</table>y", b"<table>x<caption>c<b></table>d", b"<table><colgroup><col>x<tbody>",
+    b"<select><option>1<optgroup><option>2<hr><input>x", b"<select><a href=/s>t</select>u", b"<select><svg>x</select>y",
+    b"<ul><li>1<li>2<ul><li>3</ul><li>4</ul>", b"<dl><dt>1<dd>2<dt>3</dl>", b"<h1>1<h2>2</h1>3", b"<form><form>x</form>y",
+    b"<applet><b></applet>x<marquee><i></marquee>y", b"<ruby>a<rt>b<rp>c</ruby>", b"<frameset><frame src=/x></frameset>",
+    b"<plaintext></p>x", b"<template><template>a</template>b</template>c", b"<object><b></object>x", b"<p><table></p>x",
+    b"<a href=/1><svg></a>x", b"<a href=/1><svg><desc></a>x</svg>y", b"<b><svg></b>x</svg>y", b"<p><svg><desc><p></svg>x",
+)  # fmt: skip
+_PAGES = (_PAGE, *_TAILS, *_TREES, *(_PAGE[:at] for at in range(0, len(_PAGE), 61)))
 
 _HREFS = (
     b"/\n/a\n/a/b.html\nc\nc/d\n../e\n./f\n?q=1\n/g?h=i&j=k\n/l;m\nn;o?p\n//q.test/r\n"

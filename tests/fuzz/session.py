@@ -20,6 +20,7 @@ from fuzz import corpus, seeds
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "build" / "fuzz"
+ONE = ROOT / "tests" / "fuzz" / "one.py"
 MODULES = ("fetch/_receive", "urls/_links", "page/_scan")
 ENOUGH = 95.0  # per cent of the lines of each module
 CHECKED = ("-g", "-O1", "-fsanitize=address,undefined,fuzzer-no-link", "-fno-sanitize-recover=all")
@@ -116,8 +117,10 @@ def fuzz(source: Path, target: str, seconds: float) -> Summary:
     )
 
 
-def checked(source: Path, target: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """One run of libFuzzer."""
+def checked(
+    source: Path, target: str, *words: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """One run of libFuzzer; `more`: variables for it."""
     variables = environment(
         source,
         LD_PRELOAD=str(WORK / "site" / "asan_with_fuzzer.so"),
@@ -125,8 +128,9 @@ def checked(source: Path, target: str, *words: str) -> subprocess.CompletedProce
         UBSAN_OPTIONS="print_stacktrace=1",
         PYTHONMALLOC="malloc",
         FUZZ_SLOWER=SLOWER,
+        **more,
     )
-    command = [sys.executable, str(ROOT / "tests" / "fuzz" / "one.py"), target, *words]
+    command = [sys.executable, str(ONE), target, *words]
     return subprocess.run(
         command,
         env=variables,
@@ -186,11 +190,22 @@ def keep(targets: list[str]) -> int:
         small = WORK / "small" / target
         shutil.rmtree(small, ignore_errors=True)
         small.mkdir(parents=True)
-        checked(source, target, "-merge=1", str(small), str(folder))
+        merged(source, target, small, folder)
         corpus.keep(target, [path.read_bytes() for path in small.iterdir()])
         size = (corpus.FOLDER / f"{target}.zip").stat().st_size
         print(f"{target:10} {len(list(small.iterdir())):5} inputs, {size:,} bytes")
     return 0
+
+
+def merged(source: Path, target: str, small: Path, folder: Path) -> None:
+    """Put the fewest inputs that reach as much as all of them into `small`. A merge starts itself
+    in a process of its own, by a command that is only a file."""
+    again = WORK / f"again-{target}"
+    again.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ONE}" {target} "$@"\n')
+    again.chmod(0o755)
+    done = checked(source, target, "-merge=1", str(small), str(folder), FUZZ_AGAIN=str(again))
+    if not any(small.iterdir()):
+        raise SystemExit(f"Nothing of {target} is kept, its merge failed:\n{done.stdout[-2000:]}")
 
 
 def coverage() -> int:
