@@ -1,7 +1,7 @@
 """`lycosa verify`: reads everything that is kept, and names every page that lost something.
 
-It may read while a crawl runs. What to do about a loss is the user's choice, and is done only while
-no other process works in the directory.
+It may read while a crawl runs. What to do about a loss is the user's choice. Pages are queued
+again or marked only while no other process works in the directory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def verify(values: Values, words: list[str]) -> int:
     declaring = chosen in (["moved"], ["returned"])
     if bool(words) != declaring:
         raise UserError(
-            "Name the segments that you moved, such as text/000001-00001.jsonl.zst."
+            "Name the segments that you moved or brought back, such as text/000001-00001.jsonl.zst."
             if declaring
             else "Segments are named with --moved or --returned only."
         )

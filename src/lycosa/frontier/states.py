@@ -12,7 +12,8 @@ A URL that is in scope is in exactly one state:
 
     state    seen  queue  pages   leaves it by
     queued   yes   yes    no      a response or a final failure -> done   (commit)
-                                  a cap or an exclusion         -> forgotten, counted
+                                  a cap                         -> forgotten, counted
+                                  an exclusion                  -> left out, counted
     done     yes   no     yes     somebody asks for it again    -> queued (requeue)
 
 The queue of a domain is read in `ord` order. The low lane holds URLs by depth, then by the time

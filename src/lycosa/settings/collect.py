@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.errors import UserError
-from lycosa.settings.options import STORE, Option, TooMuch, options_of, settings
+from lycosa.settings.options import SERVER, STORE, Option, TooMuch, options_of, settings
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, cores, option_name
 from lycosa.terminal import redact
 
@@ -66,7 +66,7 @@ def _exposed(options: list[Option], flags: Mapping[str, Any]) -> str:
     """The advice for a password on the command line; '' if there is none."""
     for option in options:
         text = str(flags.get(option.name, "")).replace(":@", "@")  # an empty one is none
-        if option.kind is STORE and redact(text) != text:
+        if option.kind in (STORE, SERVER) and redact(text) != text:
             variable = "" if option.flag_only else f"put the URL into {option.variable}, or "
             return (
                 f"Everybody on this machine can read the password in --{option.name} (ps):"

@@ -2,8 +2,8 @@
 
 The flags of the command line, the LYCOSA_* variables, the keys of a TOML file and
 docs/reference.md all come from `OPTIONS`: to add a setting, add a row here and the field in
-`values` that it fills. Knows how one value is read from text; knows neither where it came from nor
-what it is for.
+`values` that it fills; one of a node that a resume should keep also goes into `stored`. Knows how
+one value is read from text; knows neither where it came from nor what it is for.
 """
 
 from __future__ import annotations
