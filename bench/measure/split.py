@@ -41,7 +41,7 @@ _MODULES = {
     "urls": "links",
     "urls/fingerprint": "archive",
     "engine/exchange": "frontier",
-    "engine/diary": "archive",
+    "engine/ledger_thread": "archive",
     "frontier": "frontier",
     "archive": "archive",
     "engine": "loop",

@@ -26,7 +26,7 @@ class Flag:
     SEED = 2
     SITEMAP = 4
     ERRAND = 8  # a robots.txt that another domain redirects to: see `errands`
-    KILL = 16  # counts engines that died while parsing it; two make it poison (bits 4 and 5)
+    KILL = 16  # counts engines that died while parsing it: see `engine/poison`; no flag is higher
 
 
 class Kind(IntEnum):

@@ -12,6 +12,7 @@ from lycosa.cli import COMMANDS, Command, default_text
 from lycosa.limits import LIMITS
 from lycosa.outcomes import DROPS, OUTCOMES, Outcome
 from lycosa.settings.options import SWITCH, Option, options_of, settings
+from lycosa.settings.stored import kept_for_node
 
 _HEAD = """\
 # Reference
@@ -95,17 +96,18 @@ def _settings() -> str:
     lines = [
         "## Settings by variable and key",
         "",
-        "Shared settings are stored with the crawl: all its nodes agree on them, and `--resume`"
-        " keeps them.",
+        "The last column says what `--resume` keeps where a setting is not given again. All nodes"
+        " of a *crawl* agree on its settings, which are stored with it; each *machine* keeps its"
+        " own. The others are those of one run.",
         "",
-        "| variable | key | must be | shared |",
+        "| variable | key | must be | kept for |",
         "| --- | --- | --- | --- |",
     ]
     for option in settings():
-        shared = "yes" if option.shared else ""
+        kept = "the crawl" if option.shared else "the machine" if kept_for_node(option.name) else ""
         key = "" if option.name == "config" else f"`{option.name}`"
         most = f"; at most {option.kind.most}" if option.kind.most else ""
-        lines.append(f"| `{option.variable}` | {key} | {option.kind.expects}{most} | {shared} |")
+        lines.append(f"| `{option.variable}` | {key} | {option.kind.expects}{most} | {kept} |")
     return "\n".join(lines) + "\n"
 
 

@@ -69,6 +69,18 @@ def test_every_documented_outcome_is_known() -> None:
     assert names == set(OUTCOMES)
 
 
+def test_every_outcome_and_every_reason_of_a_drop_has_a_meaning() -> None:
+    from lycosa.outcomes import DROPS, OUTCOMES, Drop, Outcome
+    from lycosa.records import Failure
+
+    def words(owner: type) -> set[str]:
+        found = {word for name, word in vars(owner).items() if name[0] != "_"}
+        return {word for word in found if isinstance(word, str)}
+
+    assert words(Outcome) <= set(OUTCOMES) <= words(Outcome) | words(Failure)
+    assert words(Drop) == set(DROPS)
+
+
 def test_numbers_in_json_survive_readers_with_floats(crawl: Stored) -> None:
     words = [
         ["pages"], ["show", URLS[0]], ["why", URLS[0]], ["why", URLS[2]], ["status"],

@@ -144,6 +144,10 @@ def test_never_seen() -> None:
     assert "no page that was fetched links to it" in told(domain_row=DOMAIN)
     full = told(domain_row=DOMAIN, max_queued_per_domain=1000)
     assert "the queue of its domain is full (1,000)" in full
+    deep = told(domain_row=DOMAIN, drops={"depth": 1234, "links-per-page": 7, "excluded": 5})
+    assert "or dropped, like 1,234 links of this crawl: depth, --max-depth" in deep
+    assert "like 7 links of this crawl: links-per-page, 4,000 links of one page" in deep
+    assert "excluded" not in deep, "an exclusion shows in the URL itself"
 
 
 def test_refused() -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_diary import SlowDisk, disk, ledger, request, until
+from test_ledger_thread import SlowDisk, disk, ledger, request, until
 
 from lycosa.archive.ledger import Ledger, read_visits, tail
 from lycosa.clock import engine_now
 from lycosa.engine.actions import NOTHING, Actions
-from lycosa.engine.diary import Diary, DiaryThread
 from lycosa.engine.dispatch import Dispatcher
+from lycosa.engine.ledger_thread import LedgerLines, LedgerThread
 from lycosa.engine.scheduler import Held
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit_result import Result
@@ -43,11 +43,11 @@ class Network:
 class Bench:
     def __init__(self, ledger: Ledger, root: Path) -> None:
         self.network = Network(root)
-        self.thread = DiaryThread(ledger, lambda: None)
+        self.thread = LedgerThread(ledger, lambda: None)
         self.lapsed = False
-        diary = Diary(ledger, DELAY, StoreClock(0.0))
+        ledger_lines = LedgerLines(ledger, DELAY, StoreClock(0.0))
         self.dispatch = Dispatcher(
-            diary, self.thread, self.network, self.network, lambda: self.lapsed  # type: ignore[arg-type]
+            ledger_lines, self.thread, self.network, self.network, lambda: self.lapsed  # type: ignore[arg-type]
         )  # fmt: skip
 
     def sends(self, number: int) -> list[tuple[Request, list[str]]]:

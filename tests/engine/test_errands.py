@@ -14,9 +14,9 @@ from lycosa.archive.ledger import Ledger, read_visits, tail
 from lycosa.engine import errands
 from lycosa.engine.actions import Actions
 from lycosa.engine.core import Core, CoreRules
-from lycosa.engine.diary import Diary
 from lycosa.engine.exchange import Exchanger
 from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.ledger_thread import LedgerLines
 from lycosa.engine.scheduler import Held, Scheduler
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import Visit
@@ -816,12 +816,12 @@ def test_a_delay_learnt_from_an_answer_is_in_the_ledger_before_the_request(
     world = make({"https://a.test/robots.txt": to("https://v.test/r"), "https://v.test/r": SLOW})
     world.seed("https://a.test/1")
     ledger = Ledger(tmp_path, 1, 1 << 20)
-    diary = Diary(ledger, DELAY, StoreClock(TO_MS))
+    ledger_lines = LedgerLines(ledger, DELAY, StoreClock(TO_MS))
     plain = world.reply
 
     def note(actions: Actions) -> None:
-        diary.note_starts(actions.starts)
-        diary.note_delays(actions.delays)
+        ledger_lines.note_starts(actions.starts)
+        ledger_lines.note_delays(actions.delays)
         ledger.write()
 
     def reply(request: Request) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lycosa.archive.ledger import Ledger, read_visits
-from lycosa.engine.diary import Diary
+from lycosa.engine.ledger_thread import LedgerLines
 from lycosa.engine.store_clock import StoreClock
 
 
@@ -24,13 +24,13 @@ def test_everyone_who_shares_it_goes_by_what_was_measured() -> None:
 def test_the_ledger_hears_of_a_new_difference_once(tmp_path: Path) -> None:
     clock = StoreClock(5000.0, 1000.0)
     ledger = Ledger(tmp_path, 1, 1 << 20)
-    diary = Diary(ledger, 70.0, clock)
+    ledger_lines = LedgerLines(ledger, 70.0, clock)
     ledger.note_started([("a.test", clock.ms(1.0))])
     clock.adopt(StoreClock(5000.0, 20.0))  # a smaller doubt is no news
-    diary.note_clock()
+    ledger_lines.note_clock()
     clock.adopt(StoreClock(9000.0, 20.0))
-    diary.note_clock()
-    diary.note_clock()
+    ledger_lines.note_clock()
+    ledger_lines.note_clock()
     assert len(ledger._waiting) == 3
     ledger.ended("a.test", clock.ms(1.0), clock.ms(2.0), 1, "", "fetched")
     ledger.close()

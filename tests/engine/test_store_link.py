@@ -10,8 +10,8 @@ from test_core import TO_MS
 from test_core import Bench as CoreBench
 
 from lycosa.archive.ledger import Ledger
-from lycosa.engine.diary import Diary
 from lycosa.engine.exchange import Exchange, Reply
+from lycosa.engine.ledger_thread import LedgerLines
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.store_link import STOP_GRACE, StoreLink
 from lycosa.errors import Fenced, StoreGone, engine_exit
@@ -51,9 +51,9 @@ class Bench:
         self.core = self.core_bench.core
         self.thread = Thread(self.core_bench)
         self.cancelled = 0
-        diary = Diary(Ledger(root, 1, 1 << 20), 70.0, StoreClock(TO_MS))
+        ledger_lines = LedgerLines(Ledger(root, 1, 1 << 20), 70.0, StoreClock(TO_MS))
         self.link = StoreLink(
-            1, self.core, self.thread, diary, Patience(180.0), self._cancel  # type: ignore[arg-type]
+            1, self.core, self.thread, ledger_lines, Patience(180.0), self._cancel  # type: ignore[arg-type]
         )  # fmt: skip
 
     def _cancel(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
-from lycosa.engine import parsing_mark
+from lycosa.engine import poison
 from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.node.presence import Presence
@@ -82,14 +82,14 @@ def test_what_a_fenced_engine_wrote_is_cut_off(store: SqliteFrontier, tmp_path: 
 
 
 @pytest.fixture
-def marks() -> Iterator[parsing_mark.Mark]:
-    fd = parsing_mark.memory(2)
-    yield parsing_mark.Mark(fd, 1)
+def marks() -> Iterator[poison.Mark]:
+    fd = poison.memory(2)
+    yield poison.Mark(fd, 1)
     os.close(fd)
 
 
 def test_a_page_that_killed_two_engines_is_poison(
-    store: SqliteFrontier, marks: parsing_mark.Mark
+    store: SqliteFrontier, marks: poison.Mark
 ) -> None:
     seed(store, "https://a.test/")
     engine_id = store.register("t", 1)
@@ -104,7 +104,7 @@ def test_a_page_that_killed_two_engines_is_poison(
 
 
 def test_an_engine_that_dies_before_its_first_page_is_not_blamed_on_the_last_one(
-    store: SqliteFrontier, marks: parsing_mark.Mark
+    store: SqliteFrontier, marks: poison.Mark
 ) -> None:
     seed(store, "https://a.test/")
     (lease,) = store.lease(store.register("t", 1), 1)
@@ -119,9 +119,7 @@ def test_an_engine_that_dies_before_its_first_page_is_not_blamed_on_the_last_one
     assert again.flags // Flag.KILL == 1
 
 
-def test_a_death_without_a_page_is_nobodys_fault(
-    store: SqliteFrontier, marks: parsing_mark.Mark
-) -> None:
+def test_a_death_without_a_page_is_nobodys_fault(store: SqliteFrontier, marks: poison.Mark) -> None:
     marks.set(5, 6, 7)
     assert not note_crash(store, marks)  # no such URL is queued
     marks.set(0, 0, 0)
@@ -129,11 +127,11 @@ def test_a_death_without_a_page_is_nobodys_fault(
 
 
 def test_engines_have_marks_of_their_own() -> None:
-    fd = parsing_mark.memory(2)
-    first, second = parsing_mark.Mark(fd, 0), parsing_mark.Mark(fd, 1)
+    fd = poison.memory(2)
+    first, second = poison.Mark(fd, 0), poison.Mark(fd, 1)
     first.set(1, 2, 3)
     assert (first.read(), second.read()) == ((1, 2, 3), None)
     second.set(4, 5, 6)
     first.clear()
-    assert (first.read(), parsing_mark.Mark(fd, 1).read()) == (None, (4, 5, 6))
+    assert (first.read(), poison.Mark(fd, 1).read()) == (None, (4, 5, 6))
     os.close(fd)

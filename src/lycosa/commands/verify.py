@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.change import open_writer
+from lycosa.commands.printing import print_json
 from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
 from lycosa.frontier.keys import MOVED_KEY
@@ -135,6 +136,9 @@ def _declare(values: Values, words: list[str], moved: bool) -> int:
         after = _declared(words, known, moved_segments(stored), moved)
         with closing(open_writer(values, reader)) as frontier:
             frontier.put_settings({MOVED_KEY: orjson.dumps(after).decode()})
+    if values["json"]:
+        print_json({"moved": after})
+        return 0
     lie = "segment of this crawl lies" if len(after) == 1 else "segments of this crawl lie"
     print(f"{len(after):,} {lie} elsewhere.")
     return 0

@@ -6,14 +6,15 @@ scope refused; `gather` asks `urls/scope` again, by the present settings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.printing import page_json, print_json, utc
 from lycosa.commands.which_crawl import opened
-from lycosa.outcomes import explained
-from lycosa.records import Flag, Origin, PageRow
+from lycosa.engine.poison import deaths
+from lycosa.outcomes import DROPS, Drop, explained
+from lycosa.records import Origin, PageRow
 from lycosa.settings.collect import Values
 from lycosa.settings.stored import stored_settings
 from lycosa.settings.values import CrawlSettings
@@ -22,6 +23,9 @@ from lycosa.units import duration
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
+
+# Drops that depend on the page that has the link: the URL alone does not tell whether they hit it.
+_BY_PAGE = (Drop.DEPTH, Drop.LINKS_PER_PAGE, Drop.HOST_CAP)
 
 
 @dataclass(slots=True)
@@ -42,6 +46,7 @@ class Facts:
     lines: tuple[str, ...] = ()  # the exclusions that hit it
     max_pages_per_domain: int = 0
     max_queued_per_domain: int = 0
+    drops: dict[str, int] = field(default_factory=dict)  # of the whole crawl, by reason
 
 
 def why(values: Values, words: list[str]) -> int:
@@ -74,6 +79,8 @@ def gather(reader: Reader, url: str) -> Facts:
     )
     if facts.origin is not None and facts.origin.rules:
         facts.robots_line = _robots_line(facts.origin, facts.url)
+    if facts.page is None and facts.queue is None:
+        facts.drops = reader.status()["drops"]
     if settings is not None:
         facts.max_pages_per_domain = settings.max_pages_per_domain
         facts.max_queued_per_domain = settings.max_queued_per_domain
@@ -145,9 +152,9 @@ def _queued(facts: Facts, queue: dict[str, Any]) -> list[str]:
         until = utc(queue["waits_until_ms"])
         why = "for robots.txt" if facts.origin and facts.origin.aim else "after a failure"
         lines.append(f"waiting      until {until} ({duration(wait)}), {why}")
-    deaths = (queue["flags"] // Flag.KILL) & 3
-    if deaths:
-        lines.append(f"deaths       {deaths} engine(s) died while parsing it")
+    died = deaths(queue["flags"])
+    if died:
+        lines.append(f"deaths       {died} engine(s) died while parsing it")
     return lines
 
 
@@ -163,6 +170,12 @@ def _unknown(facts: Facts) -> list[str]:
     queued, most = facts.domain_row.get("queued", 0), facts.max_queued_per_domain
     if most and queued >= most:
         lines.append(f"             or dropped, because the queue of its domain is full ({most:,})")
+    lines += [
+        f"             or dropped, like {facts.drops[reason]:,} links of this crawl:"
+        f" {reason}, {DROPS[reason].replace('`', '')}"
+        for reason in _BY_PAGE
+        if facts.drops.get(reason)
+    ]
     return lines
 
 

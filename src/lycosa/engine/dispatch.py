@@ -2,7 +2,7 @@
 
 Owns that order. A visit's start, and a longer delay that a site asked for, are on file before any
 request goes out that was decided with them or after them; so a kill can forget neither. The loop
-does not wait for the file: a thread writes it (`diary`), and the requests wait behind it.
+does not wait for the file: a thread writes it (`ledger_thread`), and the requests wait behind it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 
 from lycosa.clock import engine_now
 from lycosa.engine.actions import Actions, AddressFound
-from lycosa.engine.diary import Diary, DiaryThread
+from lycosa.engine.ledger_thread import LedgerLines, LedgerThread
 from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.fetcher import Fetcher
 from lycosa.records import Failure, Request, Response
@@ -27,13 +27,13 @@ class Dispatcher:
 
     def __init__(
         self,
-        diary: Diary,
-        thread: DiaryThread,
+        ledger_lines: LedgerLines,
+        thread: LedgerThread,
         fetcher: Fetcher,
         resolver: Resolver,
         lapsed: Callable[[], bool],
     ) -> None:
-        self._diary = diary
+        self._ledger_lines = ledger_lines
         self._thread = thread
         self._fetcher = fetcher
         self._resolver = resolver
@@ -49,10 +49,10 @@ class Dispatcher:
         """The ledger before the network."""
         starts, delays, requests = actions.starts, actions.delays, actions.requests
         if starts:
-            self._diary.note_starts(starts)
+            self._ledger_lines.note_starts(starts)
         if delays:  # behind the starts: a visit may know of one when it begins
-            self._diary.note_delays(delays)
-        learnt = self._diary.note_ends(actions.ends) if actions.ends else False
+            self._ledger_lines.note_delays(delays)
+        learnt = self._ledger_lines.note_ends(actions.ends) if actions.ends else False
         if starts or delays or learnt or (requests and self._thread.busy):
             self._thread.write_before(requests)
         else:

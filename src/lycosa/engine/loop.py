@@ -27,15 +27,15 @@ from lycosa.engine.actions import NOTHING
 from lycosa.engine.address_table import table_of
 from lycosa.engine.control import lateness
 from lycosa.engine.core import LEASE_MARGIN, Core, CoreRules
-from lycosa.engine.diary import Diary, DiaryThread
 from lycosa.engine.dispatch import Dispatcher
 from lycosa.engine.exchange import Exchanger, StoreThread
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.harvest import Harvest, HarvestRules
+from lycosa.engine.ledger_thread import LedgerLines, LedgerThread
 from lycosa.engine.memory import Collector, share_heap
 from lycosa.engine.orders import EngineOrders
-from lycosa.engine.parsing_mark import Mark
 from lycosa.engine.pipe import Pipe
+from lycosa.engine.poison import Mark
 from lycosa.engine.scheduler import Scheduler
 from lycosa.engine.shortages import Shortages
 from lycosa.engine.store_clock import StoreClock
@@ -90,10 +90,10 @@ class Engine:
         self.store = StoreThread(self.exchanger, self.poller.wake)
         cancel = self.fetcher.cancel_all
         self.link = StoreLink(
-            self.engine_id, self.core, self.store, self.diary, self._patience, cancel
+            self.engine_id, self.core, self.store, self.ledger_lines, self._patience, cancel
         )
         self.dispatch = Dispatcher(
-            self.diary, self.diary_thread, self.fetcher, self.resolver, self._lapsed
+            self.ledger_lines, self.ledger_thread, self.fetcher, self.resolver, self._lapsed
         )
         self.shortages = Shortages(
             self.engine_id, self.workers, self.core.scheduler, self.fetcher, self.core.stats
@@ -158,8 +158,8 @@ class Engine:
         self.ledger = Ledger(self.root, self.engine_id, SEGMENT_BYTES)
         if self.frontier.server_clock:
             self.clock.doubt_ms = LONG_MS  # until the first commit: the supervisor measured it
-        self.diary = Diary(self.ledger, self.crawl.delay, self.clock)
-        self.diary_thread = DiaryThread(self.ledger, self.poller.wake)
+        self.ledger_lines = LedgerLines(self.ledger, self.crawl.delay, self.clock)
+        self.ledger_thread = LedgerThread(self.ledger, self.poller.wake)
         text = SegmentWriter(self.root, "text", self.engine_id, SEGMENT_BYTES)
         warc = None
         if self.orders.node.warc:

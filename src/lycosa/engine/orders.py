@@ -20,7 +20,7 @@ class SharedMemory:
     """Descriptors of memory that the supervisor made and its engines inherit."""
 
     control: int  # how late the machine wakes an idle process, see `control`
-    marks: int  # which page each engine is parsing, see `parsing_mark`
+    marks: int  # which page each engine is parsing, see `poison`
     addresses: int  # when each address may be visited, see `address_table`
     turns: int  # whose turn it is to write to SQLite, see `frontier/sqlite/store`
 

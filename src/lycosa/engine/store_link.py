@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lycosa.engine.core import Core
-from lycosa.engine.diary import Diary
 from lycosa.engine.exchange import Exchange, Reply, StoreThread
+from lycosa.engine.ledger_thread import LedgerLines
 from lycosa.errors import StoreGone, engine_exit
 from lycosa.frontier.backoff import Patience
 from lycosa.log import get_logger
@@ -30,7 +30,7 @@ class StoreLink:
         engine: int,
         core: Core,
         thread: StoreThread,
-        diary: Diary,
+        ledger_lines: LedgerLines,
         patience: Patience,
         cancel: Callable[[], None],
     ) -> None:
@@ -38,7 +38,7 @@ class StoreLink:
         self._engine = engine
         self._core = core
         self._thread = thread
-        self._diary = diary
+        self._ledger_lines = ledger_lines
         self._patience = patience
         self._cancel = cancel
         self._began = 0.0  # the exchange under way
@@ -96,7 +96,7 @@ class StoreLink:
         lag = self._core.stats.store_lag_s = now - self._began
         self._core.outbox.backlog.settled(*self._size, lag)
         self._core.absorb(reply, now)
-        self._diary.note_clock()
+        self._ledger_lines.note_clock()
         self._patience.over()
         if last:
             self.exit_code = 0

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from lycosa.engine import errands
 from lycosa.engine.errands import MAX_REDIRECTS, UNREACHABLE
+from lycosa.engine.poison import MOST_DEATHS, deaths
 from lycosa.engine.scheduler import Held
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit_origins import SharedAnswers, VisitOrigins
@@ -131,7 +132,7 @@ class Visit:
         while run:
             url = run.popleft()
             parts = split(url.url)
-            if (url.flags // Flag.KILL) >= retry.POISON:
+            if deaths(url.flags) >= MOST_DEATHS:
                 self._fail(url, Outcome.POISON)
             elif reason := self._refused(url, parts):
                 self.result.dropped.append((url, reason))

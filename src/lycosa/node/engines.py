@@ -16,7 +16,7 @@ from math import inf
 
 from lycosa.clock import engine_now
 from lycosa.engine.orders import EngineOrders
-from lycosa.engine.parsing_mark import Mark
+from lycosa.engine.poison import Mark
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.node import deaths, engine_process, shared_memory

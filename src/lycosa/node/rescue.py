@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lycosa.archive import ledger
 from lycosa.archive.segments import CutReport, cut_back, segment_name
-from lycosa.engine.parsing_mark import Mark
+from lycosa.engine.poison import Mark
 from lycosa.errors import EXIT_FENCED
 from lycosa.frontier.backoff import Away
 from lycosa.frontier.protocol import Frontier

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import astuple
 
-from lycosa.engine import address_table, control, parsing_mark
+from lycosa.engine import address_table, control, poison
 from lycosa.engine.orders import SharedMemory
 
 
@@ -17,7 +17,7 @@ def make(engines: int, addresses_from: float) -> SharedMemory:
     """`addresses_from`: no address is visited before that moment of the engine's clock."""
     return SharedMemory(
         control=control.memory(),
-        marks=parsing_mark.memory(engines),
+        marks=poison.memory(engines),
         addresses=address_table.memory(addresses_from),
         turns=os.memfd_create("lycosa-turns", os.MFD_CLOEXEC),
     )

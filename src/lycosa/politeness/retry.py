@@ -14,7 +14,6 @@ RETRIED = frozenset({Failure.FIRST_BYTE, Failure.TIMEOUT, Failure.RESET})
 NEVER = frozenset({Failure.PRIVATE, Failure.OUTSIDE})  # we don't want to connect: no second try
 NXDOMAIN_TRIES = 1  # retries of a name that does not exist
 DEAD_FOR = 86_400.0  # seconds in which the URLs of an origin that was given up fail at once
-POISON = 2  # engines that died while parsing one page
 
 # What makes a bare-domain seed try http: the host is there, but does not speak https.
 NO_HTTPS = frozenset(

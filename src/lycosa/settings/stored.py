@@ -18,11 +18,17 @@ _NODE_KEPT = (
     "warc", "tls_verify", "allow_private", "allow_network", "only_network", "ip_delay_exempt",
     "nameservers", "port_map", "max_workers",
 )  # fmt: skip
+_FIELDS = {"allow-private-addresses": "allow_private", "nameserver": "nameservers"}
 
 
 def node_key(name: str = "") -> str:
     """The key of a node's settings; on a server each node has a name."""
     return f"{NODE_KEY}:{name}" if name else NODE_KEY
+
+
+def kept_for_node(option: str) -> bool:
+    """Whether later runs on a machine keep this setting of its own."""
+    return _FIELDS.get(option, option.replace("-", "_")) in (*_NODE_KEPT, "engines")
 
 
 def node_json(node: NodeSettings) -> dict[str, Any]:

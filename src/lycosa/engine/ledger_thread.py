@@ -19,7 +19,7 @@ from lycosa.engine.visit_result import Result
 from lycosa.records import Request
 
 
-class Diary:
+class LedgerLines:
     """Notes what happens in one engine; `delay` is the crawl's, in seconds."""
 
     def __init__(self, ledger: Ledger, delay: float, clock: StoreClock) -> None:
@@ -68,7 +68,7 @@ class Diary:
         return True
 
 
-class DiaryThread:
+class LedgerThread:
     """Writes a ledger beside the loop."""
 
     def __init__(self, ledger: Ledger, wake: Callable[[], None]) -> None:

@@ -1,6 +1,8 @@
-"""Which page an engine is parsing now, in memory that survives its death (S3).
+"""Poison: a page that kills the engine that parses it, and how it is found out (S3).
 
-The engine writes, its supervisor reads when the engine is gone; the memory is the supervisor's. It
+An engine marks the page that it is parsing in memory that survives its death. The supervisor reads
+the mark when the engine is gone, and counts the death at the queued URL (`node/rescue`). A URL
+with MOST_DEATHS is not fetched again: its outcome is `poison`. The memory is the supervisor's. It
 is no mapped file: a write to a page of one may wait for the disk, and the loop must not. Knows
 nothing of parsing.
 """
@@ -11,7 +13,15 @@ import mmap
 import os
 import struct
 
+from lycosa.records import Flag
+
+MOST_DEATHS = 2  # of engines that parse one page
 _MARK = struct.Struct("<qqq")  # domain, order in its queue, fingerprint
+
+
+def deaths(flags: int) -> int:
+    """How many engines died while they parsed the URL with these flags."""
+    return flags // Flag.KILL
 
 
 def memory(engines: int) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from lycosa.archive.ledger import Ledger, read_visits
 from lycosa.archive.segments import SegmentWriter
-from lycosa.engine.diary import DiaryThread
+from lycosa.engine.ledger_thread import LedgerThread
 from lycosa.errors import DiskFull
 from lycosa.records import Request
 from support.made import made_request
@@ -57,7 +57,7 @@ def until(found: Callable[[], object]) -> None:
         time.sleep(0.001)
 
 
-def hand_back(thread: DiaryThread, sent: list[Request], number: int) -> None:
+def hand_back(thread: LedgerThread, sent: list[Request], number: int) -> None:
     """Wait until so many requests may be sent."""
 
     def all_there() -> bool:
@@ -71,7 +71,7 @@ def test_a_request_is_handed_back_only_when_its_start_is_on_file(
     ledger: Ledger, disk: SlowDisk, tmp_path: Path
 ) -> None:
     woken = threading.Event()
-    thread = DiaryThread(ledger, woken.set)
+    thread = LedgerThread(ledger, woken.set)
     first, second = request(1), request(2)
     ledger.note_started([("d1.test", 1000)])
     thread.write_before([first])
@@ -102,7 +102,7 @@ def test_a_disk_that_refuses_keeps_the_lines_and_sends_nothing(
     def refuse(*parts: bytes) -> tuple[int, int]:
         raise DiskFull("no room")
 
-    thread = DiaryThread(ledger, lambda: None)
+    thread = LedgerThread(ledger, lambda: None)
     working = SegmentWriter(tmp_path, "visits", 1, 1 << 20)
     monkeypatch.setattr(ledger, "_writer", working)
     monkeypatch.setattr(working, "append", refuse)
@@ -127,7 +127,7 @@ def test_a_disk_that_refuses_keeps_the_lines_and_sends_nothing(
 def test_lines_keep_their_order_whoever_writes_them(tmp_path: Path, seed: int) -> None:
     """The loop notes, its thread writes, the store thread syncs, all at the same time."""
     ledger = Ledger(tmp_path, 1, 4000)
-    thread = DiaryThread(ledger, lambda: None)
+    thread = LedgerThread(ledger, lambda: None)
     ended = threading.Event()
 
     def sync() -> None:
