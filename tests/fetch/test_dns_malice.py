@@ -195,6 +195,6 @@ def test_half_a_reply_at_the_end_of_a_stream_does_not_keep_the_loop_busy(bench: 
         bench.ask("half.test")
         before = time.process_time()
         bench.until(lambda: bench.got)
-        assert time.process_time() - before < 0.5
+        assert time.process_time() - before < 1.0, "a busy loop takes 2 s, until the name fails"
         assert bench.got.pop("half.test").failure == Failure.DNS
         bench.asked.remember("half.test", Answer(()), -1.0)

@@ -50,7 +50,8 @@ def number_of(path: Path) -> int:
 def unpack(path: Path, root: Path, store_url: str = "") -> None:
     """Put a kept crawl there, and into an empty schema of PostgreSQL where it was in one."""
     with tarfile.open(path) as tar:
-        tar.extractall(root, filter="data")
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
+        tar.extractall(root, **safe)  # type: ignore[arg-type]
     if store_url:
         with psycopg.connect(store_url, autocommit=True) as db:
             db.execute((root / DUMP).read_bytes())
