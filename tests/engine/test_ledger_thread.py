@@ -83,7 +83,7 @@ def test_a_request_is_handed_back_only_when_its_start_is_on_file(
     ledger.ended("d1.test", 1000, 1500, 1, "192.0.2.1", "ok")
     thread.write_before([])
     assert thread.written() == [] and not woken.is_set()
-    assert disk.asked.is_set() and not disk.works.is_set(), 'the loop did not wait for the disk'
+    assert disk.asked.is_set() and not disk.works.is_set(), "the loop did not wait for the disk"
     assert list(read_visits(tmp_path)) == []
     disk.works.set()
     sent: list[Request] = []
