@@ -35,6 +35,7 @@ from measure.runs import Job
 from measure.turns import Crawls, Figures
 
 PARTS = ("engines", "flight", "domains", "time", "polite")
+LATE = 20  # more turns, where a busy machine has not fetched the first page yet
 QUICK = ("engines", "flight", "domains", "polite")  # 'time' is the same run as 'polite'
 
 
@@ -55,10 +56,12 @@ def by_turns(
             crawls.prepare(args.queued // 10, urls=10)
         for crawls in both:
             crawls.start()
-        for number in range(-args.warm, args.turns):
+        for number in range(-args.warm, args.turns + LATE):
             if number == 0:  # all seeds are loaded
                 for crawls in both:
                     crawls.forget()
+            if number >= args.turns and all(crawls.pages() for crawls in both):
+                break
             went = [crawls.go(args.turn) for crawls in both[:: 1 if number % 2 else -1]]
             if not all(went):
                 print("  ended before the last turn")

@@ -113,9 +113,13 @@ class Crawls:
         self.spans.clear()
         self.cpu = 0.0
 
-    def figures(self) -> Figures:
+    def pages(self) -> int:
+        """How many were fetched in what counts."""
         starts = [e.start for e in self.web.log() if e.target != "/robots.txt" and e.status == 200]
-        pages = sum(1 for at in starts if any(a <= at < b for a, b in self.spans))
+        return sum(1 for at in starts if any(a <= at < b for a, b in self.spans))
+
+    def figures(self) -> Figures:
+        pages = self.pages()
         assert pages, "no page was fetched"
         return Figures(pages, sum(b - a for a, b in self.spans), self.cpu)
 

@@ -240,3 +240,20 @@ class PageRow:
     text_offset: int = 0  # offset of the line in the unpacked frame
     warc_segment: int = 0
     warc_offset: int = 0
+    # What a data set and a later crawl of the same pages need beside it. Filled where it is known.
+    language: str = ""  # the best guess, ISO 639-1 where there is one
+    language_score: int = 0  # its share of the text, in per cent
+    label: str = ""  # what kind of page it is: see `page/labels`
+    label_reason: str = ""
+    main_chars: int = 0  # of the main text
+    simhash: int = 0  # of the main text; near-duplicates differ in few bits
+    payload_digest: bytes = b""  # SHA-1 of the body as received
+    truncated: str = Truncated.NO
+    duration_ms: int = 0  # from the request to the last byte
+    address: str = ""  # of the server
+    etag: str = ""
+    modified_ms: int = 0  # what the server said: Last-Modified
+    charset: str = ""
+    referrer: int = 0  # fingerprint of the URL that redirected here
+    warc_length: int = 0  # bytes of the response record
+    warc_record: bytes = b""  # the UUID of the response record

@@ -42,6 +42,15 @@ def test_a_row_is_one_line_of_json_with_the_documented_keys() -> None:
         charset="utf-8",
         content_hash=-1,
         redirect_from="http://example.com/",
+        main="Zeile 1",
+        blocks=[(0, 7, 93), (8, 20, 4)],
+        languages=[("de", 0.75)],
+        label="content",
+        label_reason="paragraphs",
+        published="2026-11-17",
+        site_name="Example",
+        canonical="https://example.com/b",
+        simhash=-2,
     )
     assert row.endswith(b"\n")
     assert row.count(b"\n") == 1
@@ -57,6 +66,15 @@ def test_a_row_is_one_line_of_json_with_the_documented_keys() -> None:
         "charset": "utf-8",
         "content_hash": "ffffffffffffffff",
         "redirect_from": "http://example.com/",
+        "main": "Zeile 1",
+        "blocks": [[0, 7, 93], [8, 20, 4]],
+        "languages": [["de", 0.75]],
+        "label": "content",
+        "label_reason": "paragraphs",
+        "published": "2026-11-17",
+        "site_name": "Example",
+        "canonical": "https://example.com/b",
+        "simhash": "fffffffffffffffe",
     }
 
 

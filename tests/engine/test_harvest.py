@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+from hashlib import sha1
+from uuid import UUID
 
 import orjson
 import pytest
 
+from lycosa.archive.warc import base32
 from lycosa.engine import harvest
 from lycosa.engine.harvest import SentLinks
+from lycosa.engine.page_rows import http_date_ms
 from lycosa.engine.visit_result import Result
 from lycosa.records import Flag, Response, Truncated
 from lycosa.urls.scope import ScopeRules
@@ -199,7 +203,35 @@ def test_warc_records_are_made_only_if_wanted() -> None:
     for bench in (plain, full):
         bench.page(b"hello")
     assert plain.batch.pages[0].warc == ()
-    assert b"hello" in b"".join(full.batch.pages[0].warc)
+    kept = full.batch.pages[0]
+    head, body, _ = kept.warc
+    assert b"hello" in body
+    assert b"<urn:uuid:%s>" % str(UUID(bytes=kept.warc_record)).encode() in head
+    assert kept.warc_length == len(head) + len(body) + 4
+    assert b"sha1:" + base32(kept.payload_digest).encode() in head
+
+
+def test_what_a_response_says_is_kept_with_its_page() -> None:
+    bench = Bench()
+    bench.page(
+        b"hello",
+        f'{HTML}\r\nETag: "v1"\r\nLast-Modified: Tue, 17 Nov 2026 10:00:00 GMT',
+    )
+    (kept,) = bench.batch.pages
+    assert (kept.etag, kept.modified_ms) == ('"v1"', 1_794_909_600_000)
+    assert kept.payload_digest == sha1(b"hello").digest()
+    assert (kept.truncated, kept.charset, kept.referrer) == ("", "utf-8", 0)
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "Tue, 99 Nov 2026", "x" * 9000, "1 Jan 99999"])
+def test_a_bad_date_is_none(date: str) -> None:
+    assert http_date_ms(date) == 0
+
+
+def test_a_long_etag_is_no_etag() -> None:
+    bench = Bench()
+    bench.page(b"hello", f"{HTML}\r\nETag: {'x' * 129}")
+    assert bench.batch.pages[0].etag == ""
 
 
 def test_sent_links_is_bounded() -> None:

@@ -21,7 +21,7 @@ from support.made import made_page
 
 ROOM = Path(frontier.__file__).parent
 NOT_STORED = {"order", "text_row", "warc"}
-IN_SQLITE = {"int8": "INTEGER", "int4": "INTEGER", "text": "TEXT"}
+IN_SQLITE = {"int8": "INTEGER", "int4": "INTEGER", "text": "TEXT", "bytea": "BLOB"}
 
 
 def made_by_sqlite(table: str) -> dict[str, str]:
@@ -38,6 +38,8 @@ def made_by_postgres(table: str) -> dict[str, str]:
     (body,) = re.findall(rf"CREATE TABLE {table} \((.*?)^\)", steps, re.M | re.S)
     renamed = dict(re.findall(rf"ALTER TABLE {table} RENAME COLUMN (\w+) TO (\w+)", steps))
     columns = re.findall(r"^    (\w+) (\w+)", body, re.M)
+    for added in re.findall(rf"^ALTER TABLE {table}\n(.*?);", steps, re.M | re.S):
+        columns += re.findall(r"^    ADD COLUMN (\w+) (\w+)", added, re.M)
     return {renamed.get(name, name): kind for name, kind in columns}
 
 
@@ -61,7 +63,7 @@ def test_what_is_read_in_part_are_columns(made_by: Callable[[str], dict[str, str
 
 def test_a_page_comes_back_as_it_was() -> None:
     page = made_page("https://a.test/", depth=3, fetched_ms=4)
-    page.title, page.warc_offset = "A", 5
+    page.title, page.warc_offset, page.payload_digest = "A", 5, b"\0\xff"
     assert page_row(dict(zip(PAGES, page_values(page), strict=True))) == page
 
 

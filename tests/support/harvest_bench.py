@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lycosa.archive.warc import record_ids
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch
@@ -21,7 +22,7 @@ class Bench:
     def __init__(self, scope: ScopeRules | None = None, **rules: Any) -> None:
         self.batch, self.stats = Batch(), Stats()
         made = Scope(scope or ScopeRules())
-        self.harvest = Harvest(HarvestRules(**rules), made, lambda r: b"GET", iter("abcdefgh"))
+        self.harvest = Harvest(HarvestRules(**rules), made, lambda r: b"GET", record_ids())
         self.held = held("a.test", queued=5)
 
     def page(

@@ -8,7 +8,7 @@ tool a stream of JSON lines. Knows nothing of HTML or of the frontier.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -50,8 +50,19 @@ def text_row(
     charset: str = "",
     content_hash: int = 0,
     redirect_from: str = "",
+    main: str = "",
+    blocks: Sequence[tuple[int, int, int]] = (),
+    languages: Sequence[tuple[str, float]] = (),
+    label: str = "",
+    label_reason: str = "",
+    published: str = "",
+    site_name: str = "",
+    canonical: str = "",
+    simhash: int = 0,
 ) -> bytes:
-    """One page as a line of JSON. The keys are the format: add to them, never rename them."""
+    """One page as a line of JSON. The keys are the format: add to them, never rename them.
+
+    `blocks` are (start, end, score) over the characters of `text`; `main` is the main text."""
     row = {
         "url": url,
         "fetched_at": rfc3339(fetched_ms),
@@ -65,6 +76,15 @@ def text_row(
         # Hexadecimal, because jq and JavaScript round 64-bit numbers.
         "content_hash": f"{content_hash & _UNSIGNED:016x}",
         "redirect_from": redirect_from,
+        "main": main,
+        "blocks": blocks,
+        "languages": languages,
+        "label": label,
+        "label_reason": label_reason,
+        "published": published,
+        "site_name": site_name,
+        "canonical": canonical,
+        "simhash": f"{simhash & _UNSIGNED:016x}",
     }
     try:
         line = orjson.dumps(row)

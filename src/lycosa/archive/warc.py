@@ -26,6 +26,7 @@ _MAX_LINES = 10_000  # of a head; libcurl takes half as many
 _LOOKED_AT = 4_096  # bytes of a body that are unpacked to see what it is
 
 _END = b"\r\n\r\n"  # after every record's block
+_RESPONSE = "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: "
 _IDS_PER_DRAW = 256
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]  # base32 of every 10 bits
@@ -81,21 +82,28 @@ def _fields(fields: Mapping[str, str]) -> bytes:
 
 
 def response_records(
-    response: Response, request_head: bytes, fetched_ms: int, ids: Iterator[str]
+    response: Response,
+    request_head: bytes,
+    fetched_ms: int,
+    ids: Iterator[str],
+    digest: bytes = b"",
 ) -> tuple[bytes, ...]:
-    """The response record and the request record, as parts; nothing where nothing was received."""
+    """The response record and the request record, as parts; nothing where nothing was received.
+
+    `digest`: the SHA-1 of the body, if the caller has it."""
     if not response.head:
         return ()
     body = response.body
     http_head = stored_head(response.head, len(body))
     response_id = next(ids)
     common = _common(response, fetched_ms)
+    payload_digest = "sha1:" + base32(digest) if digest else _digest(body)
     kind = identified(response)
     payload = f"WARC-Identified-Payload-Type: {kind}\r\n" if kind else ""
     truncated = f"WARC-Truncated: {response.truncated}\r\n" if response.truncated else ""
     response_head = (
-        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: {response_id}\r\n{common}"
-        f"WARC-Payload-Digest: {_digest(body)}\r\n{payload}"
+        f"{_RESPONSE}{response_id}\r\n{common}"
+        f"WARC-Payload-Digest: {payload_digest}\r\n{payload}"
         f"WARC-Block-Digest: {_digest(http_head, body)}\r\n{truncated}"
         "Content-Type: application/http; msgtype=response\r\n"
         f"Content-Length: {len(http_head) + len(body)}\r\n\r\n"
@@ -109,6 +117,17 @@ def response_records(
     )
     request = b"".join((_END, request_record_head.encode(), request_head, _END))
     return response_head.encode() + http_head, body, request
+
+
+def record_uuid(parts: tuple[bytes, ...]) -> bytes:
+    """The 16 bytes of the UUID of a response record that `response_records` made."""
+    at = len(_RESPONSE) + len("<urn:uuid:")
+    return bytes.fromhex(parts[0][at : at + 36].decode().replace("-", ""))
+
+
+def response_length(parts: tuple[bytes, ...]) -> int:
+    """The bytes of the response record alone, to the end of its block."""
+    return len(parts[0]) + len(parts[1]) + len(_END)
 
 
 def identified(response: Response) -> str:

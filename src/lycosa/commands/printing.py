@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lycosa.records import PageRow
 
 # Fields of a page row that mean nothing outside of lycosa, or that are printed in another form.
+_FINGERPRINTS = ("content_hash", "simhash", "referrer")
 _INTERNAL = ("domain_id", "fp", "order", "text_row", "warc")
 
 
@@ -39,10 +40,23 @@ def page_line(row: PageRow) -> str:
 
 def page_json(row: PageRow) -> dict[str, Any]:
     """A page row without the fields that mean nothing outside of lycosa."""
+    from uuid import UUID
+
+    from lycosa.archive.warc import base32
+
     values = {key: value for key, value in asdict(row).items() if key not in _INTERNAL}
     # Hexadecimal, as in the text: many readers of JSON round numbers beyond 2^53.
-    content = f"{row.content_hash & 2**64 - 1:016x}" if row.content_hash else ""
-    return {**values, "content_hash": content, "fetched_at": utc(row.fetched_ms)}
+    return {
+        **values,
+        **{name: _hexadecimal(getattr(row, name)) for name in _FINGERPRINTS},
+        "payload_digest": f"sha1:{base32(row.payload_digest)}" if row.payload_digest else "",
+        "warc_record": f"<urn:uuid:{UUID(bytes=row.warc_record)}>" if row.warc_record else "",
+        "fetched_at": utc(row.fetched_ms),
+    }
+
+
+def _hexadecimal(number: int) -> str:
+    return f"{number & 2**64 - 1:016x}" if number else ""
 
 
 class FilePlaces:

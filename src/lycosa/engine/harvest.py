@@ -14,6 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
+from lycosa.engine.page_rows import note_records, note_response, page_row
 from lycosa.engine.scheduler import Held
 from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch, Purge
@@ -40,7 +41,6 @@ except ImportError:  # there was no C compiler when lycosa was installed
     join = None
 
 TITLE_CHARS = 300  # of a title in the pages table; the text row has all of it
-TYPE_CHARS = 100
 GZIP_MAGIC = b"\x1f\x8b"
 SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
@@ -103,11 +103,13 @@ class Harvest:
             self._moved(held, url, target, response, batch, stats, now_ms)
         for url, reason, status in result.failed:
             self._count_page(held, status, stats, reason)
-            batch.pages.append(_row(held, url, now_ms, status, reason))
+            batch.pages.append(page_row(held, url, now_ms, status, reason))
         for target, depth, flags in result.found:
             self._found(held, target, depth, flags, batch, stats)
         if result.page is not None:
             self._page(held, *result.page, batch, stats, now_ms)
+            if result.moved:
+                batch.pages[-1].referrer = result.moved[-1][0].fp
         self._cap(held, batch)
 
     def _moved(
@@ -122,9 +124,10 @@ class Harvest:
     ) -> None:
         """A redirect, or a bare domain that does not speak https."""
         outcome, status = (Outcome.REDIRECT, response.status) if response else (Outcome.NO_HTTPS, 0)
-        row = _row(held, url, now_ms, status, outcome)
+        row = page_row(held, url, now_ms, status, outcome)
         row.redirect = target
         if response is not None:
+            note_response(row, response)
             self._keep_warc(row, response)
         self._count_page(held, status, stats, outcome)
         batch.pages.append(row)
@@ -154,9 +157,8 @@ class Harvest:
         now_ms: int,
     ) -> None:
         status = response.status
-        row = _row(held, url, now_ms, status, of_status(status))
-        row.content_type = response.header(b"content-type")[:TYPE_CHARS]
-        row.wire_bytes = len(response.body)
+        row = page_row(held, url, now_ms, status, of_status(status))
+        note_response(row, response)
         stats.bytes += row.wire_bytes
         if response.truncated == Truncated.TYPE:
             row.outcome = Outcome.NOT_TEXT
@@ -169,15 +171,16 @@ class Harvest:
         batch.pages.append(row)
 
     def _keep_warc(self, row: PageRow, response: Response) -> None:
-        row.warc = self.records(response, row.fetched_ms)
+        note_records(row, self.records(response, row.fetched_ms, row.payload_digest))
 
-    def records(self, response: Response, fetched_ms: int) -> tuple[bytes, ...]:
+    def records(
+        self, response: Response, fetched_ms: int, digest: bytes = b""
+    ) -> tuple[bytes, ...]:
         """The WARC records of a response, if they are wanted: for pages, and for robots.txt."""
         if not self.rules.keep_warc:
             return ()
-        return response_records(
-            response, self._request_head(response.request), fetched_ms, self._ids
-        )
+        head = self._request_head(response.request)
+        return response_records(response, head, fetched_ms, self._ids, digest)
 
     def _content(
         self,
@@ -208,6 +211,7 @@ class Harvest:
         parsed.noindex |= noindex
         parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]
+        row.charset = parsed.charset
         if parsed.noindex:
             row.outcome = Outcome.NOINDEX
         else:
@@ -335,10 +339,6 @@ class Harvest:
             _count(stats.drops, reason, 1)
         else:
             batch.links.append((domain_id(domain), fingerprint(url), url, depth, domain, flags))
-
-
-def _row(held: Held, url: QueuedUrl, now_ms: int, status: int, outcome: str) -> PageRow:
-    return PageRow(held.id, url.fp, url.url, url.order, url.depth, now_ms, status, outcome)
 
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:

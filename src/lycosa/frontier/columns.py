@@ -15,7 +15,7 @@ from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import PagePlace
 from lycosa.records import PageRow
 
-# Names in the order of PageRow, with PostgreSQL's types. SQLite has INTEGER and TEXT for them.
+# Names in the order of PageRow, with PostgreSQL's types. SQLite has INTEGER, TEXT and BLOB.
 PAGES = {
     "domain_id": "int8",
     "fp": "int8",
@@ -35,12 +35,30 @@ PAGES = {
     "text_offset": "int8",
     "warc_segment": "int8",
     "warc_offset": "int8",
+    "language": "text",
+    "language_score": "int4",
+    "label": "text",
+    "label_reason": "text",
+    "main_chars": "int8",
+    "simhash": "int8",
+    "payload_digest": "bytea",
+    "truncated": "text",
+    "duration_ms": "int8",
+    "address": "text",
+    "etag": "text",
+    "modified_ms": "int8",
+    "charset": "text",
+    "referrer": "int8",
+    "warc_length": "int8",
+    "warc_record": "bytea",
 }
 TEXTS = tuple(name for name, kind in PAGES.items() if kind == "text")
-NUMBERS = tuple(name for name, kind in PAGES.items() if kind != "text")
+BLOBS = tuple(name for name, kind in PAGES.items() if kind == "bytea")
+NUMBERS = tuple(name for name, kind in PAGES.items() if kind not in ("text", "bytea"))
 
-# Where the values of a page come from that fails while it is queued; all others are 0 or ''.
+# Where the values of a page come from that fails while it is queued; all others are 0 or empty.
 _OF_QUEUE = frozenset({"domain_id", "fp", "url", "depth"})
+_EMPTY = {"sqlite": "x''", "postgres": "''::bytea"}
 _GIVEN = {"fetched_ms": "now", "outcome": "outcome"}
 
 page_values: Callable[[PageRow], tuple[Any, ...]] = attrgetter(*PAGES)
@@ -74,7 +92,7 @@ def _failed(dialect: str, name: str, kind: str) -> str:
         return name
     if name in _GIVEN:
         return parameter(dialect, _GIVEN[name])
-    return "''" if kind == "text" else "0"
+    return _EMPTY[dialect] if kind == "bytea" else "''" if kind == "text" else "0"
 
 
 def _listed(words: Iterable[str]) -> str:

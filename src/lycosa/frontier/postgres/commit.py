@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from lycosa.frontier.columns import NUMBERS, TEXTS
+from lycosa.frontier.columns import BLOBS, NUMBERS, TEXTS
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.errands import Errands
@@ -264,7 +264,9 @@ class Commits:
 def _page_arrays(pages: list[PageRow]) -> dict[str, Any]:
     numbers = zip(*map(attrgetter(*NUMBERS), pages), strict=True)
     words = zip(*map(attrgetter(*TEXTS), pages), strict=True)
+    binary = zip(*map(attrgetter(*BLOBS), pages), strict=True)
     return {
         **dict(zip(NUMBERS, map(int8s, numbers), strict=True)),
         **dict(zip(TEXTS, map(texts, words), strict=True)),
+        **dict(zip(BLOBS, map(blobs, binary), strict=True)),
     }
