@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.limits import _CHECKS, LIMITS, Limit, limiting
 from lycosa.metrics import Stats
 from lycosa.reference import limit_rows
+from lycosa.what_limits import _CHECKS, LIMITS, Limit, limiting
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/lycosa"

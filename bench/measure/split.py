@@ -29,7 +29,7 @@ PARTS = (
 _MODULES = {
     "fetch": "fetch",
     "fetch/dns": "dns",
-    "fetch/ares": "dns",
+    "fetch/dns_channel": "dns",
     "fetch/poller": "loop",
     "politeness/robots": "robots",
     "politeness/robots_reply": "robots",

@@ -1,7 +1,7 @@
 """Counters of an engine, and rates. Pure.
 
 Owns what is counted and how the counts of many engines become one. Knows neither where they are
-shown (`progress`), nor how they travel, nor what they say of the speed (`limits`). `now` is a
+shown (`progress`), nor how they travel, nor what they say of the speed (`what_limits`). `now` is a
 parameter.
 """
 

@@ -193,7 +193,7 @@ DROPS: dict[str, str] = {
     Drop.DEPTH: "`--max-depth`",
     Drop.PAGE_CAP: "`--max-pages-per-domain`",
     Drop.QUEUE_CAP: "`--max-queued-per-domain`",
-    Drop.HOST_CAP: "100 hosts of one domain, 200 in one sitemap",
+    Drop.HOST_CAP: "100 origins of one domain, 200 hosts in one sitemap",
     Drop.NOT_A_URL: "a sitemap lists something else",
     Drop.SEGMENTS: "32 path segments: a trap",
     Drop.REPEATED_SEGMENTS: "4 times the same path segment: a trap",

@@ -58,7 +58,7 @@ class Failure:
     NAMESERVER = "name-server"  # ours can't be reached: no host is to blame, try again
     STOPPED = "stopped"  # we cancelled it
 
-    # Failures of the host, not of one URL: they count against the origin (design, section 7).
+    # Failures of the host, not of one URL: they count against the origin.
     HOST = frozenset({NXDOMAIN, DNS, CONNECT, CONNECT_TIMEOUT, TLS})
     # Failures of this machine: they cost a URL nothing but time.
     OURS = frozenset({LOCAL, MEMORY, NAMESERVER})

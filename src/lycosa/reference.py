@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 
 from lycosa.cli import COMMANDS, Command, default_text
-from lycosa.limits import LIMITS
 from lycosa.outcomes import DROPS, OUTCOMES, Outcome
 from lycosa.settings.options import SWITCH, Option, options_of, settings
 from lycosa.settings.stored import kept_for_node
+from lycosa.what_limits import LIMITS
 
 _HEAD = """\
 # Reference
@@ -97,14 +97,14 @@ def _settings() -> str:
         "## Settings by variable and key",
         "",
         "The last column says what `--resume` keeps where a setting is not given again. All nodes"
-        " of a *crawl* agree on its settings, which are stored with it; each *machine* keeps its"
+        " of a *crawl* agree on its settings, which are stored with it; each *node* keeps its"
         " own. The others are those of one run.",
         "",
         "| variable | key | must be | kept for |",
         "| --- | --- | --- | --- |",
     ]
     for option in settings():
-        kept = "the crawl" if option.shared else "the machine" if kept_for_node(option.name) else ""
+        kept = "the crawl" if option.shared else "the node" if kept_for_node(option.name) else ""
         key = "" if option.name == "config" else f"`{option.name}`"
         most = f"; at most {option.kind.most}" if option.kind.most else ""
         lines.append(f"| `{option.variable}` | {key} | {option.kind.expects}{most} | {kept} |")

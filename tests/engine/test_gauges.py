@@ -13,8 +13,8 @@ import pytest
 from lycosa.engine.control import Lateness, memory
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.machine import Load, Machine
-from lycosa.limits import limiting
 from lycosa.metrics import Stats
+from lycosa.what_limits import limiting
 
 PIN = "import os; os.sched_setaffinity(0, {%d});\nwhile True: pass"
 

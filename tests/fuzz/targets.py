@@ -30,7 +30,8 @@ from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node import seed_file
 from lycosa.page import charset, decode, encoding, html, sitemaps
-from lycosa.politeness import delay, robots
+from lycosa.politeness import retry as retrying
+from lycosa.politeness import robots
 from lycosa.records import Flag, Response
 from lycosa.urls import canonical as urls
 from lycosa.urls import domains, exclusions, scope
@@ -353,9 +354,9 @@ def head(data: bytes) -> None:
 @target
 def retry(data: bytes) -> None:
     header = data.decode("latin-1")
-    seconds = delay.retry_after(header, 1_800_000_000_000)
+    seconds = retrying.retry_after(header, 1_800_000_000_000)
     assert seconds is None or seconds >= 0
-    pause = delay.busy_pause(header, 1_800_000_000_000, len(data) % 5, 70.0)
+    pause = retrying.busy_pause(header, 1_800_000_000_000, len(data) % 5, 70.0)
     assert pause.seconds >= 70
 
 

@@ -114,7 +114,7 @@ def test_units() -> None:
 
 
 def test_without_a_terminal_there_is_no_screen() -> None:
-    assert not Screen(io.StringIO()).usable()
+    assert not Screen(io.StringIO()).usable(True)
 
 
 def test_the_screen_redraws_in_place_and_shows_the_cursor_again(
@@ -124,7 +124,7 @@ def test_the_screen_redraws_in_place_and_shows_the_cursor_again(
     leader, follower = pty.openpty()
     with os.fdopen(follower, "w") as terminal:
         screen = Screen(terminal)
-        assert screen.usable()
+        assert screen.usable(True) and not screen.usable(False)
         screen.draw(Snapshot(pages=1))
         screen.draw(Snapshot(pages=2))
         screen.clear()

@@ -17,7 +17,7 @@ ROOMS = (
 )
 WORDS = (
     *("__init__", "errors", "clock", "records", "metrics", "log", "called", "terminal"),
-    *("outcomes", "limits", "ownfiles", "units"),
+    *("outcomes", "what_limits", "ownfiles", "units"),
 )
 COMMAND_LINE = ("cli", "reference", "__main__")
 RANK = {
@@ -28,7 +28,7 @@ RANK = {
 
 # Decisions take `now` as a parameter and return values: they can't wait, ask or roll dice.
 PURE = {
-    *("errors", "records", "outcomes", "metrics", "limits", "units"),
+    *("errors", "records", "outcomes", "metrics", "what_limits", "units"),
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "settings/stored", "fetch/addresses", "fetch/sharing"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),

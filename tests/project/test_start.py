@@ -19,7 +19,7 @@ CONTROL = Path(lycosa.__file__).parent / "engine" / "control.py"
         ("import lycosa.engine.loop", {"encodings.cp1250", "encodings.koi8_r", "filecmp"}),
         (
             "import lycosa.node.supervisor",
-            {"lycosa.node.verify", "lycosa.archive.records", "filecmp"},
+            {"lycosa.node.verify", "lycosa.archive.reading", "filecmp"},
         ),
         (f"import runpy; runpy.run_path({str(CONTROL)!r})", {"subprocess", "lycosa"}),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lycosa.called import called
 from lycosa.errors import UserError
-from lycosa.frontier.keys import CRAWL_KEY, ORIGIN_KEY
+from lycosa.frontier.keys import CRAWL_KEY, ORIGINAL_KEY
 from lycosa.settings.collect import Values
 from lycosa.terminal import raw, redact
 
@@ -51,7 +51,7 @@ def _move(root: Path, store: str, moved: bool = False) -> dict[str, int]:
     reader = open_reader(root)
     stored = reader.settings()
     reader.close()
-    original.check(stored.get(ORIGIN_KEY), path, moved)
+    original.check(stored.get(ORIGINAL_KEY), path, moved)
     crawl_settings = stored_settings(stored) or CrawlSettings(email="")
     frontier = SqliteFrontier(path, crawl_settings.store_rules(), wall_now)
     now = max(wall_now(), frontier.newest_ms() + 1)

@@ -40,9 +40,9 @@ def status(values: Values, _: list[str]) -> int:
 
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     """What limits the speed now, by what the engines reported last."""
-    from lycosa.limits import limiting
     from lycosa.metrics import Stats
     from lycosa.settings.stored import node_key, stored_node, stored_settings
+    from lycosa.what_limits import limiting
 
     settings = stored_settings(stored)
     if settings is None:

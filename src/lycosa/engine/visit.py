@@ -208,7 +208,7 @@ class Visit:
         result.outcome = response.failure or "fetched"
         if response.failure:
             self._failed(url, parts, response)
-        elif response.status in politeness.BUSY:
+        elif response.status in retry.BUSY:
             self._busy(url, response)
         else:
             self._origins.answered(parts.origin)
@@ -287,8 +287,8 @@ class Visit:
 
     def _answer_errand(self, url: QueuedUrl, response: Response) -> None:
         result = self.result
-        if response.status in politeness.BUSY:
-            asked = politeness.retry_after(response.header(b"retry-after"), result.ended_ms)
+        if response.status in retry.BUSY:
+            asked = retry.retry_after(response.header(b"retry-after"), result.ended_ms)
             result.pause = min(asked or 0.0, politeness.DAY)
         started_ms = self._clock.ms(response.started) if response.started else result.ended_ms
         result.answers.append(errands.answer(url.url, response, started_ms))
@@ -316,7 +316,7 @@ class Visit:
         """429 and 503 count against the domain, not the URL."""
         header = response.header(b"retry-after")
         ended = self.result.ended_ms
-        pause = politeness.busy_pause(header, ended, self.held.failures, self.held.delay)
+        pause = retry.busy_pause(header, ended, self.held.failures, self.held.delay)
         self.result.pause = pause.seconds
         self.result.outcome = "busy"
         self.held.failures = 0 if pause.give_up else self.held.failures + 1

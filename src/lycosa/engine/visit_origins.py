@@ -168,7 +168,7 @@ class VisitOrigins:
         self._held.origins[origin] = known or KnownOrigin(record)
         now_ms = self._result.ended_ms
         wait = retry.origin_wait(record.failures, response.failure, self._rules.delay)
-        asked = politeness.retry_after(response.header(b"retry-after"), now_ms)
+        asked = retry.retry_after(response.header(b"retry-after"), now_ms)
         record.detail = detail(response)
         record.failures += 1
         if wait is None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pycares
 from pycares import errno as ares
 
-from lycosa.fetch.ares import Line
+from lycosa.fetch.dns_channel import Line
 from lycosa.fetch.poller import Poller
 from lycosa.records import Failure
 

@@ -6,7 +6,18 @@ SETTINGS_KEY = "settings"  # CrawlSettings as JSON: written by the node that sta
 NODE_KEY = "node"  # what a run was told about its machine; with ":" and a name on a server
 DELAYS_KEY = "delays"  # the delays of earlier runs, for `audit`
 MAX_PAGES_KEY = "max_pages"  # on a server: the page limit of all nodes
-ORIGIN_KEY = "original"  # which file the database is, see `original`
+ORIGINAL_KEY = "original"  # which file the database is, see `original`
 CRAWL_KEY = "crawl_id"  # the crawl's own name, which a running crawl holds on its machine
 LOST_KEY = "lost:"  # before the name of a node: how many pages lost something, as last seen
 MOVED_KEY = "moved_segments"  # segments that the user keeps elsewhere
+STARTED_KEY = "started_ms"  # when the crawl began, by the store's clock
+STOP_KEY = "stop"  # 1: `lycosa stop` asked all nodes to end; a start sets 0
+FINISHED_KEY = "finished"  # 1: nothing was left; whoever queues something sets 0
+SEEDS_LOADED_KEY = "seeds_loaded"  # 1: all seeds of all nodes are queued
+SEEDS_KEY = "seeds:"  # before a file of seeds: the byte up to which it is queued
+SEEDS_RANK_KEY = "seeds:rank"  # the place of the next seed in the order of visits
+RULES_KEY = "rules_version"  # grows with every change of exclusions: engines read them again
+OPENED_KEY = "opened:"  # before the name of a node: when its supervisor came, 0: it has left
+LOADING_KEY = "loading:"  # before the name of a node: when it last queued seeds, 0: it does not
+# Two more are written and read in SQL alone: `clock_ms`, the newest moment that the store has seen
+# (SQLite), and `wants_domains`, the note of an engine that found nothing to lease (PostgreSQL).

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from lycosa.errors import UserError
 from lycosa.frontier import queries
 from lycosa.frontier.columns import PAGES, page_row, parameter
-from lycosa.frontier.keys import SETTINGS_KEY
+from lycosa.frontier.keys import RULES_KEY, SETTINGS_KEY, STOP_KEY
 from lycosa.frontier.states import waits_until
 from lycosa.frontier.summary import (
     ACTIVE_LIMIT,
@@ -227,7 +227,7 @@ class Reader:
 
     def exclusions(self) -> tuple[int, list[str]]:
         """The version of the rules, and the lines."""
-        version = int(self.settings().get("rules_version", 0))
+        version = int(self.settings().get(RULES_KEY, 0))
         return version, [row["line"] for row in self._rows("exclusions")]
 
     def add_exclusions(self, lines: list[str]) -> int:
@@ -263,4 +263,4 @@ class Reader:
     def request_stop(self) -> None:
         """Every node stops its engines when it reads this, within a second."""
         with self._source.writing() as run:
-            run(self._sql["setting_put"], {"key": "stop", "value": "1"})
+            run(self._sql["setting_put"], {"key": STOP_KEY, "value": "1"})

@@ -7,7 +7,13 @@ from typing import Any
 
 import orjson
 
-from lycosa.frontier.keys import LOST_KEY
+from lycosa.frontier.keys import (
+    FINISHED_KEY,
+    LOST_KEY,
+    SEEDS_LOADED_KEY,
+    STARTED_KEY,
+    STOP_KEY,
+)
 
 EngineSummary = dict[str, Any]
 
@@ -28,11 +34,11 @@ def summed(engines: list[EngineSummary], settings: Mapping[str, Any]) -> dict[st
         "outcomes": _tally(engines, "outcomes"),
         "drops": _tally(engines, "drops"),
         "retries": _tally(engines, "retries"),
-        "started_ms": int(settings.get("started_ms", 0)),
-        "seeds_loaded": settings.get("seeds_loaded") == "1",
+        "started_ms": int(settings.get(STARTED_KEY, 0)),
+        "seeds_loaded": settings.get(SEEDS_LOADED_KEY) == "1",
         "lost": sum(int(settings[key]) for key in settings if key.startswith(LOST_KEY)),
-        "finished": settings.get("finished") == "1",
-        "stop_requested": settings.get("stop") == "1",
+        "finished": settings.get(FINISHED_KEY) == "1",
+        "stop_requested": settings.get(STOP_KEY) == "1",
         "engines": [each for each in engines if each["id"]],
     }
 

@@ -156,9 +156,9 @@ class Screen:
         self._stream = raw(stream or sys.stderr)
         self._drawn = 0  # lines on the screen that belong to us
 
-    def usable(self) -> bool:
-        """Whether there is a terminal that understands redrawing."""
-        return self._stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    def usable(self, wanted: bool) -> bool:
+        """Whether the view is `wanted` (--no-view) and there is a terminal that can redraw it."""
+        return wanted and self._stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
     def draw(self, now: Snapshot) -> None:
         # One column stays free: a full last column makes some terminals wrap.

@@ -144,14 +144,14 @@ class Engines:
         """Kill some engines; they are found dead when their processes have ended."""
         for engine in self._running.values():
             if engine.id in ids:
-                log.warning(why, engine=engine.index)
+                log.warning(why, index=engine.index)
                 engine.process.kill()
 
     def kill_hanging(self, now: float) -> None:
         """Kill engines that hang; they are found dead when their processes have ended."""
         for engine in self._running.values():
             if deaths.hangs(now, engine.heard, engine.stopped):
-                log.warning("an engine hangs and is replaced", engine=engine.index)
+                log.warning("an engine hangs and is replaced", index=engine.index)
                 engine.process.kill()
 
     def kill_all(self) -> None:

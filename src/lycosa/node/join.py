@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from lycosa.errors import UserError
-from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, SETTINGS_KEY
+from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, SETTINGS_KEY, STOP_KEY
 from lycosa.frontier.protocol import Frontier
 from lycosa.log import get_logger
 from lycosa.node import datadir
@@ -68,7 +68,7 @@ def _change(frontier: Frontier, crawl: CrawlSettings, max_pages: int, stored_pag
         log.warning(
             f"the limit of {stored_pages} pages no longer holds: repeat --max-pages to keep it"
         )
-    frontier.put_settings({SETTINGS_KEY: as_stored(crawl), "stop": 0, MAX_PAGES_KEY: max_pages})
+    frontier.put_settings({SETTINGS_KEY: as_stored(crawl), STOP_KEY: 0, MAX_PAGES_KEY: max_pages})
     frontier.put_exclusions(crawl.exclude)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import orjson
 
+from lycosa.frontier.keys import FINISHED_KEY, OPENED_KEY, SEEDS_LOADED_KEY
 from lycosa.frontier.protocol import Frontier
 from lycosa.node.seed_loader import loading_key
 from lycosa.settings.stored import node_json, node_key
@@ -44,7 +45,7 @@ class Presence:
         stored: dict[str, object] = {node_key(self.name): orjson.dumps(node_json(node)).decode()}
         if loading:
             now = self.frontier.now_ms()
-            stored |= {"seeds_loaded": 0, "finished": 0, loading_key(self.name): now}
+            stored |= {SEEDS_LOADED_KEY: 0, FINISHED_KEY: 0, loading_key(self.name): now}
         self.frontier.put_settings(stored)
 
     def every_engine(self) -> list[int]:
@@ -61,4 +62,4 @@ class Presence:
 
 
 def _opened_key(name: str) -> str:
-    return f"opened:{name}"
+    return f"{OPENED_KEY}{name}"

@@ -14,12 +14,12 @@ from lycosa.errors import StoreError, UserError
 from lycosa.frontier.backoff import Away
 from lycosa.frontier.protocol import Frontier, open_reader
 from lycosa.frontier.summary import ACTIVE_LIMIT
-from lycosa.limits import limiting
 from lycosa.log import get_logger
 from lycosa.metrics import Rates, Stats
 from lycosa.node.display import Screen, Snapshot, line
 from lycosa.node.first_visits import FirstVisits
 from lycosa.settings.values import NodeSettings, RunLimits
+from lycosa.what_limits import limiting
 
 COUNT_EVERY = 5.0  # seconds between counts of the domains with something left
 DRAW_EVERY = 0.5  # seconds, on a terminal
@@ -147,7 +147,7 @@ class Output:
 
     def __init__(self, node: NodeSettings) -> None:
         self._screen = Screen()
-        self._drawing = node.view and self._screen.usable()
+        self._drawing = self._screen.usable(node.view)
         self._interval = DRAW_EVERY if self._drawing else node.log_interval
         self._shown = engine_now()
 

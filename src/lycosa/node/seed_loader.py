@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lycosa.errors import StoreGone
 from lycosa.frontier.backoff import LONGEST, Patience
-from lycosa.frontier.keys import NODE_KEY
+from lycosa.frontier.keys import LOADING_KEY, NODE_KEY, SEEDS_KEY, SEEDS_LOADED_KEY, SEEDS_RANK_KEY
 from lycosa.frontier.protocol import Frontier, Link
 from lycosa.log import get_logger
 from lycosa.node.datadir import SEEDS
@@ -96,18 +96,18 @@ class Loader:
         for name in names:
             key = seeds_key(self._node, name)
             at = int(frontier.setting(key) or 0)
-            rank = int(frontier.setting("seeds:rank") or 0)
+            rank = int(frontier.setting(SEEDS_RANK_KEY) or 0)
             size = SERVER_CHUNK if frontier.server_clock else CHUNK
             for chunk, end in self._chunks(name, at, first, size):
                 rank += len(chunk)
-                progress = {key: end, "seeds:rank": rank, **self._loading(frontier.now_ms())}
+                progress = {key: end, SEEDS_RANK_KEY: rank, **self._loading(frontier.now_ms())}
                 frontier.add(chunk, seeds_done=progress, rank=rank - len(chunk))
                 self._patience.over()
                 first = False
                 self.some.set()
                 if stop.is_set():
                     return False
-        frontier.put_settings({"seeds_loaded": 1, **self._loading(0)})
+        frontier.put_settings({SEEDS_LOADED_KEY: 1, **self._loading(0)})
         if self.bad:
             log.warning("some seed lines were no domain or URL and were left out", lines=self.bad)
         return True
@@ -144,19 +144,19 @@ class Loader:
 
 def seeds_key(node: str, name: str) -> str:
     """The key under which the store keeps how much of a seed file is loaded."""
-    return f"seeds:{node}:{name}" if node else f"seeds:{name}"
+    return f"{SEEDS_KEY}{node}:{name}" if node else f"{SEEDS_KEY}{name}"
 
 
 def loading_key(node: str) -> str:
     """The key under which the store keeps when a node last loaded seeds."""
-    return f"loading:{node}"
+    return f"{LOADING_KEY}{node}"
 
 
 def renamed(node: str, key: str) -> str:
     """What a key of a crawl on SQLite is called on a server, where the crawl has many nodes."""
     if key == NODE_KEY:
         return node_key(node)
-    name = key.removeprefix("seeds:")
+    name = key.removeprefix(SEEDS_KEY)
     return seeds_key(node, name) if name != key and name.isdigit() else key
 
 

@@ -17,7 +17,17 @@ import orjson
 from lycosa import ownfiles
 from lycosa.clock import engine_now, wall_now
 from lycosa.errors import CrawlExists
-from lycosa.frontier.keys import CRAWL_KEY, MAX_PAGES_KEY, ORIGIN_KEY, SETTINGS_KEY
+from lycosa.frontier.keys import (
+    CRAWL_KEY,
+    FINISHED_KEY,
+    MAX_PAGES_KEY,
+    ORIGINAL_KEY,
+    RULES_KEY,
+    SEEDS_LOADED_KEY,
+    SETTINGS_KEY,
+    STARTED_KEY,
+    STOP_KEY,
+)
 from lycosa.frontier.protocol import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.log import get_logger
@@ -102,7 +112,7 @@ def _begin(
     if not occupied:
         datadir.check_crawl(root, crawl_id)
         datadir.copy_seeds(root, sources, more=False)
-    settings = {SETTINGS_KEY: as_stored(crawl), MAX_PAGES_KEY: max_pages, "rules_version": 1}
+    settings = {SETTINGS_KEY: as_stored(crawl), MAX_PAGES_KEY: max_pages, RULES_KEY: 1}
     with frontier.opening():
         if occupied or not frontier.begin(crawl_id, settings):
             raise CrawlExists(
@@ -135,10 +145,10 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Presen
         {
             SETTINGS_KEY: as_stored(crawl),
             node_key(): orjson.dumps(node_json(node)).decode(),
-            ORIGIN_KEY: original.identity_json(path),
-            "stop": 0,
-            "seeds_loaded": 0,
-            "finished": 0,
+            ORIGINAL_KEY: original.identity_json(path),
+            STOP_KEY: 0,
+            SEEDS_LOADED_KEY: 0,
+            FINISHED_KEY: 0,
         }
     )
     return presence
@@ -154,7 +164,7 @@ def _steady_clock(frontier: SqliteFrontier) -> None:
 def _refuse_copy(path: Path, moved: bool) -> None:
     with closing(open_reader(path.parent)) as reader:
         stored = reader.settings()
-    original.check(stored.get(ORIGIN_KEY), path, moved)
+    original.check(stored.get(ORIGINAL_KEY), path, moved)
     with original.hold(stored.get(CRAWL_KEY)) or nullcontext():
         pass  # raises UserError if a copy runs now
 
@@ -169,10 +179,10 @@ def create(path: Path, crawl: CrawlSettings) -> None:
     frontier.put_settings(
         {
             SETTINGS_KEY: as_stored(crawl),
-            "started_ms": wall_now(),
+            STARTED_KEY: wall_now(),
             CRAWL_KEY: uuid.uuid4().hex,
-            ORIGIN_KEY: original.identity_json(draft),
-            "rules_version": 1,
+            ORIGINAL_KEY: original.identity_json(draft),
+            RULES_KEY: 1,
         }
     )
     frontier.put_exclusions(crawl.exclude)

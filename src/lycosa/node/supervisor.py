@@ -19,6 +19,7 @@ from lycosa.clock import engine_now
 from lycosa.errors import EXIT_DAMAGED, EXIT_DISK_FULL, EXIT_STOPPED, StoreError
 from lycosa.fetch import certificates as trust
 from lycosa.frontier.backoff import Away
+from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.protocol import check_server, is_server, open_frontier
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
@@ -178,7 +179,7 @@ class Supervisor:
             return
         log.warning(
             "an engine died and is replaced",
-            engine=engine.index,
+            index=engine.index,
             exit=code,
             domains=rescued.domains,
         )
@@ -266,7 +267,7 @@ class Supervisor:
             return self.ending.code
         with suppress(StoreError):  # a store that fails now must not hide how the run ended
             if self.ending.finished:
-                self.presence.frontier.put_settings({"finished": 1})
+                self.presence.frontier.put_settings({FINISHED_KEY: 1})
             self.presence.leave()
         if not self.ending.failure and self.store.damaged():
             self._fail(self.store.damage)

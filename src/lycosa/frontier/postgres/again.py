@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
@@ -85,7 +86,7 @@ class PagesAgain:
             self._store.execute("domain_pages_less", ids=int8s(ids), pages=pages)
         gone = taken_back(page[5] for page in done)
         self._account_again(gone, now, pages=responses.total(), queued=len(done))
-        self._store.put({"finished": 0})
+        self._store.put({FINISHED_KEY: 0})
 
     def _account_again(
         self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0

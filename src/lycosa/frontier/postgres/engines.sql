@@ -50,6 +50,6 @@ WHERE d.id = u.id AND d.engine_id + 0 <= 0;
 -- held_by: a domain that an engine holds
 SELECT id FROM domains WHERE engine_id = %(engine_id)s LIMIT 1;
 
--- note_crash: an engine died while it parsed this URL
+-- note_crash: an engine died while it parsed this URL; 16 is Flag.KILL, which counts to three
 UPDATE queue SET flags = flags + 16
 WHERE domain_id = %(id)s AND ord = %(ord)s AND fp = %(fp)s AND flags < 48;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
@@ -44,7 +45,7 @@ class LeftOutUrls:
             self._adder.account(now, count, domains)
             self._store.execute("left_out_delete", ids=int8s(row.id for row in rows))
             if count:
-                self._store.put({"finished": 0})
+                self._store.put({FINISHED_KEY: 0})
             return count
 
         return self._store.transaction(work)

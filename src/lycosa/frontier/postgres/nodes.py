@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from lycosa.frontier.keys import STARTED_KEY
 from lycosa.frontier.postgres.store import PostgresStore
 
 OPEN_LOCK = 0x6C79636E  # number of an advisory lock
@@ -34,7 +35,7 @@ class Nodes:
         def work(now: int) -> bool:
             if not self._store.execute("crawl_begin", id=crawl_id).rowcount:
                 return False
-            self._store.put({**settings, "started_ms": now})
+            self._store.put({**settings, STARTED_KEY: now})
             return True
 
         return self._store.transaction(work)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lycosa.frontier import queries
+from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.store import SqliteStore
 from lycosa.frontier.states import found_order
@@ -76,7 +77,7 @@ class PagesAgain:
         self._db.executemany(SQL["domain_pages_less"], less)
         gone = taken_back(page[5] for page in done)
         self._account_again(gone, now, pages=responses.total(), queued=len(done))
-        self._store.put({"finished": 0})
+        self._store.put({FINISHED_KEY: 0})
 
     def _account_again(
         self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0

@@ -36,6 +36,6 @@ WHERE id = :id AND engine_id <= 0;
 -- held_by: the domains that an engine holds
 SELECT id FROM domains WHERE engine_id = ? AND engine_id >= 0;
 
--- note_crash: an engine died while it parsed this URL
+-- note_crash: an engine died while it parsed this URL; 16 is Flag.KILL, which counts to three
 UPDATE queue SET flags = flags + 16
 WHERE domain_id = ? AND ord = ? AND fp = ? AND flags < 48;

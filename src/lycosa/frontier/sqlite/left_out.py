@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lycosa.frontier import queries
+from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.values import Committed, LeftOut
@@ -40,5 +41,5 @@ class LeftOutUrls:
             self._adder.account(now, count, domains)
             self._db.execute(SQL["left_out_delete"], (json_ids([row.id for row in rows]),))
             if count:
-                self._store.put({"finished": 0})
+                self._store.put({FINISHED_KEY: 0})
         return count
