@@ -373,7 +373,6 @@ def fresh_bench() -> Bench:
     if not _BENCH:
         _BENCH.append(Bench(keep_warc=True))
         _BENCH[0].harvest.sent = harvest.SentLinks(1 << 10)
-        _BENCH[0].harvest._ids = iter(lambda: "urn:uuid:0", None)
     bench = _BENCH[0]
     bench.batch, bench.stats = Batch(), Stats()
     bench.harvest.sent.slots[:] = array("q", bytes(8 << 10))
