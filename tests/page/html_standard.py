@@ -19,13 +19,15 @@ from pathlib import Path
 CASES = Path(__file__).parents[1] / "data" / "html5lib.tar.xz"
 
 # What a reader does not see, and what only scripts or other programs make something of.
-RAW = frozenset(("script", "style", "title", "iframe", "noframes", "noembed", "noscript"))
+RAW = frozenset(("script", "style", "title", "iframe", "noframes", "noembed"))
 HIDDEN = RAW | frozenset(
     ("template", "select", "object", "audio", "video", "canvas", "datalist", "dialog", "rp")
 )
 
 # Soft hyphens, what has no width, marks of direction, joiners.
 _UNSEEN = "\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+
+_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<[^>]*(?:>|\Z)", re.DOTALL)
 
 _SECTIONS = ("#data", "#errors", "#new-errors", "#document", "#document-fragment", "#script-on")
 
@@ -130,6 +132,8 @@ def visible(case: Case) -> str:
 def _visible(node: Node, page: str, last: bool) -> Iterator[str]:
     if not node.name:
         yield node.text
+    elif node.name == "noscript":  # raw text in the tree, markup for us
+        yield _MARKUP.sub("", "".join(child.text for child in node.children))
     elif not _hides(node, page, last):
         for number, child in enumerate(node.children, 1):
             yield from _visible(child, page, last and number == len(node.children))

@@ -47,7 +47,7 @@ PAGE = """<!DOCTYPE html><html lang="de-AT"><head><title>
 <link rel=alternate type="application/rss+xml" href=/feed><link rel=alternate hreflang=en href=/en>
 <style>p{}</style></head><body><script>var a = "<a href=/no>x</a>";</script>
 <p>J<b>o</b>hn <a href=" /a ">likes</a>, well&nbsp;&eacute;</p><div>x</div>y<br>z
-<ul><li>1</li><li>2</ul><table><tr><td>c1<td>c2</table><noscript>no</noscript>
+<ul><li>1</li><li>2</ul><table><tr><td>c1<td>c2</table><noscript><p hidden>no</p></noscript>
 <a href="/a">again</a> <a href="#top">top</a> <a href="javascript:x()">js</a> <a name=x>n</a>
 <a href="mailto:a@e.com">mail</a> <a href="/n" rel="external NoFollow">n</a> <a href="">e</a>
 <area href=/area><iframe src=/frame>no</iframe><img src=/no.png alt=pic><svg><title>no</title></svg>

@@ -286,6 +286,10 @@ SPACES = {
 }  # fmt: skip
 
 RAW = {
+    "<noscript>": ("a<noscript>b</noscript>c", "abc"),
+    "<noscript> with blocks": ("a<noscript><p>b</p><div hidden>c</div></noscript>d", "a\nb\nd"),
+    "<noscript> in what is hidden": ("a<div hidden><noscript>b</noscript></div>c", "ac"),
+    "<noscript> in <pre>": ("<pre>a<noscript>  b\n c</noscript></pre>", "a  b\n c"),
     "a script": ("a<script>b('<p>')</script>c", "ac"),
     "a script in a comment": ("a<script><!-- b --></script>c", "ac"),
     "a double-escaped script": ("a<script><!--<script>b</script>c--></script>d", "ad"),
@@ -341,7 +345,6 @@ EXCEPTIONS: dict[str, tuple[str, str, str]] = {
     "shadow": ("<x-y><template shadowrootmode=open>a<slot></slot></template>b</x-y>", "a b", UNSEEN),
     "closed shadow": ("<x-y><template shadowrootmode=closed>a</template></x-y>", "a", UNSEEN),
     "<select>": ("a<select><option>b<option>c</select>d", "ad", CHOICE),
-    "<noscript>": ("a<noscript>b</noscript>c", "ac", FALLBACK),
     "<object>": ("a<object>b</object>c", "ac", FALLBACK),
     "<canvas>": ("a<canvas>b</canvas>c", "ac", FALLBACK),
     "<svg>": ("a<svg><text>b</text><title>c</title></svg>d", "ad", DRAWING),

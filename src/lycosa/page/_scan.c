@@ -1021,23 +1021,20 @@ static const char *script_end(const char *p, const char *end) {
 
 static int run(Scan *scan);
 
-/* A browser with scripts shows nothing of <noscript>: the text is dropped, the links are kept. */
+/* Runs no scripts, so <noscript> is markup: that of forums is often the whole page. No tag in it
+   closes anything around it. */
 static int no_script(Scan *scan, const char *stop) {
     const char *end = scan->end;
-    Py_ssize_t depth = scan->depth, text = scan->text.size;
-    int space = scan->space, line = scan->line;
-    Due due = scan->due;
+    Py_ssize_t depth = scan->depth;
+    unsigned char look = top(scan)->look & (PRE | DARK);
     push_barrier(scan);
+    top(scan)->look = look;
     scan->unclosed = 1; /* there is none up to `stop` */
     scan->end = stop;
     int failed = run(scan);
     scan->end = end;
     scan->unclosed = 0;
     if (cut(scan, depth) < 0) failed = -1;
-    scan->text.size = text;
-    scan->space = space;
-    scan->line = line;
-    scan->due = due;
     return failed;
 }
 

@@ -55,6 +55,7 @@ from lycosa.page.html_elements import (
     UNKNOWN,
     VOID,
     Open,
+    opened_in,
 )
 from lycosa.page.html_references import in_attribute, in_title
 from lycosa.page.html_stack import (
@@ -399,14 +400,13 @@ class _Page(Stack):
             self.texts += LINE, text, LINE
 
     def noscript(self, at: int, stop: int) -> None:
-        """A browser with scripts shows nothing of it: the text is dropped, the links are kept."""
-        texts, depth = len(self.texts), len(self.stack)
-        self.stack.append(ROOT)
+        """Runs no scripts, so it is markup. No tag in it closes anything around it."""
+        depth, look = len(self.stack), self.stack[-1][8] & (PRE | DARK)
+        self.stack.append((*ROOT[:7], opened_in(look, OUT), look))
         self.unclosed = True  # there is none up to `stop`
         self.run(at, stop)
         self.unclosed = False
         self.cut(depth)
-        del self.texts[texts:]
 
     def script(self, at: int, end: int) -> int:
         """Where a script ends, which may have been hidden from old browsers by a comment."""
