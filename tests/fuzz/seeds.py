@@ -56,7 +56,26 @@ _TREES = (
     b"<plaintext></p>x", b"<template><template>a</template>b</template>c", b"<object><b></object>x", b"<p><table></p>x",
     b"<a href=/1><svg></a>x", b"<a href=/1><svg><desc></a>x</svg>y", b"<b><svg></b>x</svg>y", b"<p><svg><desc><p></svg>x",
 )  # fmt: skip
-_PAGES = (_PAGE, *_TAILS, *_TREES, *(_PAGE[:at] for at in range(0, len(_PAGE), 61)))
+# What is seen of a page, and how: attributes, rows, text that keeps its lines, characters without width.
+_SEEN = (
+    b"a<p hidden>b<p>c", b"<p id='x'hidden>a</p>b<p HIDDEN=1>c</p>d<p a hidden b=c>e</p>f<i popover>g</i>h",
+    b"<b style='display:none'>a</b>b<p style='DISPLAY : inline ; '>c</p><b style=display:block>d</b>e",
+    b"<p style='/* ; */x:url(a;b);y:\";\";z:{;};display:none!important;display:block'>a</p>b", b"<p style='display:", b"<p style=\"/*",
+    b"<p style='" + b"x" * 9000 + b"'>a", b"<p style='" + b"float:left;" * 900 + b"'>a", b"<i style='visibility:hidden'>a<b style='visibility:visible'>b</b>c</i>d",
+    b"<div style=display:flex><b>a</b><i>b</i><img>c<math><mi>d</math></div>e", b"<div style=display:inline-grid><b>a<b>b</div>",
+    b"<div style=display:table><p style=display:table-row><b style=display:table-cell>a</b><b style=display:table-cell>b</b></p></div>c",
+    b"<dialog>a</dialog>b<dialog open>c</dialog>d", b"<i><template shadowrootmode=open>a<a href=/b>c</template>d</i><template shadowrootmode=x>e</template>f",
+    b"<table><tr><td>a<td><td>b<tr><td><p>c<td><p>d<p>e<td>f<tr hidden><td>g<tr><td hidden>h<td style=display:block>i</table>j",
+    b"<table><tr>x<td>a<td><table><tr><td>b<td>c</table><td>d</table>e", b"<td>a<tr>b<table><td>" * 9, b"<table>" + b"<td>" * 300 + b"x",
+    b"x<pre>\n\n  a\r\n\tb \n\n\n <b> c\n</b>d&#10;&Tab;&#13;e\x0c \n</pre>y", b"<pre>a<p style=white-space:normal> b  \n c</p> d</pre>", b"<pre>" + b"\n" * 300 + b"x",
+    b"<listing> a\n b</listing><xmp> <b>\n &lt;</xmp><textarea>\n &lt;b\n</textarea><textarea hidden>c</textarea><textarea> </textarea>d",
+    b"<ruby>a<rp>(<rt>b<rp>)</ruby>c<math><semantics><mi>d</mi><annotation>e</annotation><annotation-xml encoding=text/html><p>f</annotation-xml></math>g",
+    b"a\xc2\xa0\xc2\x85\xe2\x80\xa8b\xe2\x80\x8b\xe2\x80\x8c\xe2\x80\x8dc\xc3\xa9\xe2\x80\x8dd\xc2\xad\xef\xbb\xbf\xe1\x9a\x80e\xe1\xa0\x8e\xe2\x81\x9f\xe2\x81\xa0\xe3\x80\x80f",
+    b"\xe2", b"\xe2\x80", b"\xe3\x80<p>", b"\xef\xbb", b"\xe1\xa0&zwj;&zwnj;&shy;&ThickSpace;&ZeroWidthSpace;", b"a\x01\x02\x03\x1c\x1d\x1e\x1f\x7fb",
+    b"<meter>a</meter><progress>b</progress>c</p>d</br>e</div>f<button><p>g</button>h<form><div>i</form>j",
+    b"<script><!--<script>a</script>b--></script>c<script><!--<script></script>d</script>e",
+)  # fmt: skip
+_PAGES = (_PAGE, *_TAILS, *_TREES, *_SEEN, *(_PAGE[:at] for at in range(0, len(_PAGE), 61)))
 
 _HREFS = (
     b"/\n/a\n/a/b.html\nc\nc/d\n../e\n./f\n?q=1\n/g?h=i&j=k\n/l;m\nn;o?p\n//q.test/r\n"

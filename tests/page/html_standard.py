@@ -19,10 +19,15 @@ from pathlib import Path
 CASES = Path(__file__).parents[1] / "data" / "html5lib.tar.xz"
 
 # What a reader does not see, and what only scripts or other programs make something of.
-RAW = frozenset(
-    ("script", "style", "textarea", "title", "iframe", "noframes", "noembed", "xmp", "noscript")
+RAW = frozenset(("script", "style", "title", "iframe", "noframes", "noembed"))
+HIDDEN = RAW | frozenset(
+    ("template", "select", "object", "audio", "video", "canvas", "datalist", "dialog", "rp")
 )
-HIDDEN = RAW | frozenset(("template", "select", "object", "audio", "video", "canvas", "datalist"))
+
+# Soft hyphens, what has no width, marks of direction, joiners.
+_UNSEEN = "\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+
+_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<[^>]*(?:>|\Z)", re.DOTALL)
 
 _SECTIONS = ("#data", "#errors", "#new-errors", "#document", "#document-fragment", "#script-on")
 
@@ -127,6 +132,8 @@ def visible(case: Case) -> str:
 def _visible(node: Node, page: str, last: bool) -> Iterator[str]:
     if not node.name:
         yield node.text
+    elif node.name == "noscript":  # raw text in the tree, markup for us
+        yield _MARKUP.sub("", "".join(child.text for child in node.children))
     elif not _hides(node, page, last):
         for number, child in enumerate(node.children, 1):
             yield from _visible(child, page, last and number == len(node.children))
@@ -134,6 +141,10 @@ def _visible(node: Node, page: str, last: bool) -> Iterator[str]:
 
 def _hides(node: Node, page: str, last: bool) -> bool:
     name = node.name
+    if node.space == "math" and name.startswith("annotation"):
+        return not last or f"</{name}" in page
+    if name == "rp" and "</ruby" in page:
+        return True
     if (name, node.space) != ("svg", "svg") and (node.space or name not in HIDDEN):
         return False
     opened = len(re.findall(rf"<{name}(?=[\s/>])", page))
@@ -175,7 +186,7 @@ def _link(node: Node) -> str:
 
 def squeeze(text: str) -> str:
     """Without white space, and without what can't be read."""
-    return re.sub(r"[\s\x00-\x1f\xa0\ufffd]", "", text)
+    return re.sub(r"[\s\x00-\x1f\xa0\ufffd" + _UNSEEN + "]", "", text)
 
 
 def tokens() -> Iterator[tuple[str, str, str]]:

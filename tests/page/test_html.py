@@ -47,11 +47,11 @@ PAGE = """<!DOCTYPE html><html lang="de-AT"><head><title>
 <link rel=alternate type="application/rss+xml" href=/feed><link rel=alternate hreflang=en href=/en>
 <style>p{}</style></head><body><script>var a = "<a href=/no>x</a>";</script>
 <p>J<b>o</b>hn <a href=" /a ">likes</a>, well&nbsp;&eacute;</p><div>x</div>y<br>z
-<ul><li>1</li><li>2</ul><table><tr><td>c1<td>c2</table><noscript>no</noscript>
+<ul><li>1</li><li>2</ul><table><tr><td>c1<td>c2</table><noscript><p hidden>no</p></noscript>
 <a href="/a">again</a> <a href="#top">top</a> <a href="javascript:x()">js</a> <a name=x>n</a>
 <a href="mailto:a@e.com">mail</a> <a href="/n" rel="external NoFollow">n</a> <a href="">e</a>
 <area href=/area><iframe src=/frame>no</iframe><img src=/no.png alt=pic><svg><title>no</title></svg>
-<select><option>no</select><textarea>no</textarea><template><a href=/no>no</a></template></body>"""
+<select><option>no</select><textarea></textarea><template><a href=/no>no</a></template></body>"""
 LINKS = ["https://e.com/c", "/2", "/en", "/a", "/area", "/frame"]
 
 
@@ -64,7 +64,7 @@ def test_one_page() -> None:
     assert (found.noindex, found.nofollow) == (True, False)
     assert found.links == LINKS
     lines = found.text.split("\n")
-    assert lines[:8] == ["John likes, well é", "x", "y", "z", "1", "2", "c1", "c2"]
+    assert lines[:7] == ["John likes, well é", "x", "y", "z", "1", "2", "c1\tc2"]
     assert lines[-1].startswith("again top js n mail n e")
 
 
@@ -110,14 +110,14 @@ def test_frameset() -> None:
     [
         ("<p>Hello, <!-- -->World<!-- -->!</p>", "Hello, World!"),
         ("<h1>a</h1><h2>b</h2>", "a\nb"),
-        ("a<custom-tag>b</custom-tag>", "a\nb"),
+        ("a<custom-tag>b</custom-tag>", "ab"),
         ("<p>  a \n\t b  </p>", "a b"),
-        ("<pre>a\n  b</pre>", "a b"),
+        ("<pre>a\n  b</pre>", "a\n  b"),
         ("<span>a</span><span>b</span>", "ab"),
         ("a<img>b<wbr>c", "abc"),
         ("<p>&nbsp;</p><p>x&nbsp;&nbsp;y</p>", "x y"),
         ("5 < 6 &lt; 7", "5 < 6 < 7"),
-        ("<p>a<p>b\x1ec", "a\nb\nc"),
+        ("<p>a<p>b\x1ec\x01d", "a\nbcd"),
         ("", ""),
         ("<", "<"),
         ("<a><b></a>x</b>", "x"),
@@ -188,7 +188,10 @@ FILLERS = {
     "svg": ("<svg>", "<path d=no></path><text>no</text>", "</svg>"),
     "select": ("<select>", "<option>no</option>", "</select>"),
     "data": ("<img alt='a>b' src='data:image/png;base64,", "no+no/", "'>"),
-    "textarea": ("<textarea>", "<p>no</p>\n", "</textarea>"),
+    "hidden": ("<div hidden>", "<p>no</p>\n", "</div>"),
+    "not displayed": ("<div style='display:none'>", "<p>no</p>\n", "</div>"),
+    "not visible": ("<i style='visibility:hidden'>", "<b>no</b>\n", "</i>"),
+    "dialog": ("<dialog>", "<p>no</p>\n", "</dialog>"),
 }
 
 
@@ -204,13 +207,13 @@ def test_nothing_leaks_from_long_hidden_elements(name: str) -> None:
 def test_closed_elements_hide_nothing_behind_them() -> None:
     unit = "".join(f"<div>{begin}no{end}</div>" for begin, _, end in FILLERS.values())
     unit = unit.replace("a>b", "b")
-    found = html(f"{unit}<p>seen</p>" * 1_000)
-    assert found.text == "\n".join(["seen"] * 1_000)
+    found = html(f"{unit}<p>seen</p>" * 800)
+    assert found.text == "\n".join(["seen"] * 800)
 
 
 def test_rows_of_a_long_table_stay_apart() -> None:
     page = "<table>" + "".join(f"<tr><td>a{i}</td><td>b{i}</td></tr>" for i in range(3_000))
-    expected = [cell for i in range(3_000) for cell in (f"a{i}", f"b{i}")]
+    expected = [f"a{i}\tb{i}" for i in range(3_000)]
     assert html(page).text.split("\n") == expected
 
 

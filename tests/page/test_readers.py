@@ -160,6 +160,13 @@ NAMES = (
     *("desc", "foreignObject", "title", "annotation-xml", "script", "style", "textarea"),
     *("noscript", "template", "video", "object", "button", "form", "frameset", "frame", "iframe"),
     *("plaintext", "html", "body", "head", "br", "img", "input", "unknown"),
+    *("pre", "listing", "xmp", "dialog", "ruby", "rt", "rp", "annotation", "details", "meter"),
+)
+STYLES = (
+    *("display:none", "display:block", "display:inline", "display:flex", "display:table-row"),
+    *("display:table-cell", "visibility:hidden", "visibility:visible", "white-space:pre"),
+    *("white-space:normal", "float:left", "display:none!important;display:block", "/*", "x:(;"),
+    *("display :/**/ NONE ;", "display:inline-flex;position:fixed", "a:';display:none"),
 )
 BITS = (
     *(f"<{name}>" for name in NAMES), *(f"</{name}>" for name in NAMES),
@@ -168,6 +175,14 @@ BITS = (
     "<svg a=b/>", "<svg / >", "<x y='z'", "<a href=/x rel='a&amp;b'>", "<link href=/l rel=next>",
     "<base href=/b>", "<meta name=robots content='", "<html lang=en>", "<font color=x>", "=", "'",
     '"', ">", "/", "-", "text ", "word", "\xe9", "\0", " ", "\n", "\xa0", "\x1e", "\u212a", "<!",
+    *(f'<{name} style="{style}">' for name in ("p", "b", "td", "tr", "a") for style in STYLES),
+    *(f"<{name} {hint}>" for name in ("p", "b", "div", "td", "tr", "form", "a", "pre", "textarea")
+      for hint in ("hidden", "HIDDEN=x", "b='c'popover", "a hidden c=d", "Style=display:NONE")),
+    "  ", "\r\n", "\n\n  ", "\t", "\r", "\f", "\x01", "\x02\x1d", "\x1f", "&#13;", "&Tab;", "&shy;",
+    "\xad", "\x85", "\u2028", "\u200b", "\u200c", "\u200d", "\u3000", "\ufeff", "\u2003", "\u1680",
+    "<p style style=display:none>", "<p hidden/=x>", "<i a='b'popover=x>", "<b ==hidden=x>",
+    "<i style/=x style=float:left>", "<b Style =display:none>", "<b =hidden>", "<b x= = hidden>",
+    "<dialog open>", "<template shadowrootmode=open>", "<math><semantics>", "&zwj;", "e\u2060",
     "<annotation-xml encoding=text/html>", "<iframe src=/f>", "<area href=/a>", "<SCRIPT><!--",
 )  # fmt: skip
 

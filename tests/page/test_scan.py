@@ -57,7 +57,8 @@ def read(page: str | bytes, items: int = 1000, text: int = 1 << 20) -> tuple[str
         ("<title>a &amp; <b>b</title>c", "c", [(None, "a & <b>b")]),
         ("<script>'</scriptx>' </script >a", "a", []),
         ("<script>if (a<b) '<a href=/no>'", "", []),
-        ("<textarea><a href=/no></textarea>a", "a", []),
+        ("<textarea><a href=/no>&amp;</textarea>a", "<a href=/no>&\na", []),
+        ("<textarea hidden>no</textarea>a<textarea>\n </textarea>b", "ab", []),
         ("<iframe src=/f><p>no</iframe>a", "a", [("iframe", {"src": "/f"})]),
         ("a<svg><title>no</title><a href=/s>no</a></svg>b", "ab", ["/s"]),
         ("a<svg/>b<svg />c", "abc", []),
@@ -66,7 +67,7 @@ def read(page: str | bytes, items: int = 1000, text: int = 1 << 20) -> tuple[str
         ("a<object>1<object>2</object>3</object>b", "ab", []),
         ("a<select>b", "ab", []),  # never closed: it would hide the page
         ("<template><a href=/no>no</a><title>no</title></template>a", "a", []),
-        ("a</p>b<br/>c<custom-tag>d", "a\nb\nc\nd", []),
+        ("a</p>b<br/>c<custom-tag>d", "a\nb\ncd", []),
         ("<b>a </b> b", "a b", []),
         ("<p> a \n\t b </p>", "a b", []),
         ("a\0b", "ab", []),

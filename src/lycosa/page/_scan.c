@@ -1,21 +1,23 @@
 /* One pass over an HTML page: the text that a reader sees, and the tags that say something.
 
    Owns the tokenizer: what is a tag, a comment, an attribute, a character reference (WHATWG, the
-   states that matter to text and links), and which elements hide their text or break a line. No
-   tree is built, so nothing here is worse than linear: every byte is looked at a bounded number
-   of times, on any page (S3). Knows nothing of URLs or of crawling.
+   states that matter to text and links), which elements hide their text, break a line or keep their
+   lines, and the few styles and attributes that change that. No tree is built, so nothing here is
+   worse than linear: every byte is looked at a bounded number of times, on any page (S3). Knows
+   nothing of URLs or of crawling.
 
    `html_scan` has the same rules in Python, for where this module could not be compiled; tests
    compare the two. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdint.h>
 #include <string.h>
 #include "../_buffer.h"
 
 /* What an element is. `html_elements` has the same list in Python. */
 enum {
-    BLOCK = 1 << 0, /* breaks a line, as every element does that is not known */
+    BLOCK = 1 << 0, /* breaks a line */
     HIDES = 1 << 1, /* its text is not seen; nor does it break a line */
     RAW = 1 << 2,   /* the same, and what looks like a tag in it is none */
     VOID = 1 << 3,  /* never open */
@@ -45,19 +47,47 @@ enum {
     ENDS_SELECT = 1 << 27,
     REOPENS = 1 << 28, /* formatting elements that were closed with a block go on before it */
     MARKER = 1 << 29,  /* they do not go on in it */
+    COUNTED = 1 << 30, /* opening and closing it takes a closer look */
+};
+
+/* How the text in an element looks: the first two go over to the elements in it. */
+enum {
+    PRE = 1 << 0,  /* its lines and spaces are kept */
+    DARK = 1 << 1, /* it is not seen, but elements in it may be */
+    FLEX = 1 << 2, /* each element in it stands alone */
+    ROW = 1 << 3,  /* of a table */
+};
+
+/* What a style attribute asks for. `html_style` has the same list in Python. */
+enum {
+    NONE = 1 << 0,
+    BLOCKED = 1 << 1,
+    INLINED = 1 << 2,
+    FLEXED = 1 << 3,
+    AS_ROW = 1 << 4,
+    AS_CELL = 1 << 5,
+    DARKENED = 1 << 6,
+    LIT = 1 << 7,
+    KEPT = 1 << 8,
+    FOLDED = 1 << 9,
 };
 
 #define NAME_SIZE 16     /* longer names are unknown */
 #define ELEMENTS_MAX 192 /* checked when the table is filled */
 #define TITLE_MAX 8192   /* bytes looked at */
-#define SEPARATOR 0x1E   /* a control character that separates records, hence lines */
 #define HREF_MAX 8192    /* bytes: far above the longest URL that is ever crawled */
 #define DEPTH_MAX 500    /* open elements; browsers have such a limit too */
 #define WAITING_MAX 16   /* formatting elements that wait to go on */
 #define WALK_MAX 50000   /* steps through the stack that one page may cost */
 #define FIRST_ROOM 512   /* bytes of a buffer at first */
 
+/* A name in lower case as two numbers, which are compared quickly. */
+typedef struct {
+    uint64_t begin, end;
+} Key;
+
 struct element {
+    Key key;
     char name[NAME_SIZE];
     Py_ssize_t size;
     unsigned flags;
@@ -66,16 +96,26 @@ struct element {
 
 static struct element elements[ELEMENTS_MAX];
 static int element_count;
-static struct element *table[256]; /* by hash_name */
-static const struct element unknown = {.flags = BLOCK | REOPENS};
+static struct element *table[256]; /* by hash_of */
+static const struct element unknown = {.flags = REOPENS};
 /* Elements that are asked for by name. */
 static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *math_, *table_,
     *tbody_, *tr_, *td_, *th_, *caption_, *col_, *select_, *frameset_, *frame_, *noframes_,
     *template_, *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_,
-    *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_;
+    *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_, *note_, *dialog_, *textarea_, *xmp_,
+    *pre_, *listing_;
 
 /* What a byte is, so that runs of ordinary ones are skipped quickly. */
-enum { SPACE = 1, NAME_END = 2, TEXT_STOP = 4, TAG_STOP = 8, ALNUM = 16, ALPHA = 32, BLANK = 64 };
+enum {
+    SPACE = 1,
+    NAME_END = 2,
+    TEXT_STOP = 4,
+    TAG_STOP = 8,
+    ALNUM = 16,
+    ALPHA = 32,
+    BLANK = 64,
+    RARE = 128, /* begins a character that may be folded or left out */
+};
 static unsigned char class_of[256];
 
 /* What references to the numbers 128 to 159 mean: characters of Windows-1252. */
@@ -89,14 +129,26 @@ enum { HTML, SVG, MATH };                     /* name spaces */
 enum { OUT, IN_TABLE, CELL, SELECT, FRAMES }; /* which insertion mode, roughly */
 enum { NO_HTML, MOST_HTML, ALL_HTML }; /* what HTML may begin in an element that is not HTML */
 
+/* What is written before the next character, beside `line` and `space`. */
+typedef struct {
+    int some;         /* one of the four that follow */
+    int cells;        /* tabs between cells; -1 before the first cell of a row */
+    int breaks;       /* line ends of text whose lines are kept */
+    int tabs, blanks; /* and its indentation */
+    int torn;         /* what is written of the row is more than one line */
+    Py_ssize_t row;   /* how much text there was before it; -1 in no row */
+} Due;
+
 /* An element on the stack. */
 typedef struct {
     const struct element *element;
     const char *name;     /* in the page */
     unsigned size, flags; /* none of the element's flags in a drawing or a formula */
     unsigned char name_space, point, mode;
+    unsigned char look;
     unsigned char space, line; /* pending before it, if it hides what follows */
-    Py_ssize_t text, items;    /* and what there was */
+    Due due;
+    Py_ssize_t text, items; /* and what there was */
 } Open;
 
 typedef struct {
@@ -104,6 +156,7 @@ typedef struct {
     Buffer text;
     Py_ssize_t wanted; /* bytes of text */
     int space, line;   /* pending: written before the next character */
+    Due due;
     PyObject *items;
     Py_ssize_t items_left, dropped;
     Open *stack; /* the first one is a barrier */
@@ -121,21 +174,26 @@ typedef struct {
     Buffer value; /* of an attribute, or a title, decoded */
 } Scan;
 
-static unsigned hash_name(const char *name, Py_ssize_t size) {
-    unsigned hash = (unsigned)size;
-    for (Py_ssize_t i = 0; i < size; i++) hash = hash * 31 + (unsigned char)name[i];
-    return hash & 255;
-}
-
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
+static Key key_of(const char *name, Py_ssize_t size) {
+    Key key = {0, 0};
+    Py_ssize_t i = 0;
+    for (; i < size && i < 8; i++) key.begin = key.begin << 8 | (unsigned char)lower(name[i]);
+    for (; i < size; i++) key.end = key.end << 8 | (unsigned char)lower(name[i]);
+    return key;
+}
+
+static unsigned hash_of(Key key) {
+    return (unsigned)(((key.begin ^ key.end << 5) * 0x9E3779B97F4A7C15u) >> 56);
+}
+
 static const struct element *find_element(const char *begin, const char *end) {
-    char name[NAME_SIZE];
     Py_ssize_t size = end - begin;
     if (size > NAME_SIZE) return &unknown;
-    for (Py_ssize_t i = 0; i < size; i++) name[i] = lower(begin[i]);
-    for (struct element *e = table[hash_name(name, size)]; e != NULL; e = e->next)
-        if (e->size == size && memcmp(e->name, name, (size_t)size) == 0) return e;
+    Key key = key_of(begin, size);
+    for (const struct element *e = table[hash_of(key)]; e != NULL; e = e->next)
+        if (e->key.begin == key.begin && e->key.end == key.end && e->size == size) return e;
     return &unknown;
 }
 
@@ -147,18 +205,87 @@ static int add(Buffer *buffer, const char *data, Py_ssize_t size) {
     return -1;
 }
 
+/* A block begins or ends here; spaces at the end of a line are none. */
+static void break_line(Scan *scan) {
+    scan->line = 1;
+    if (scan->due.some) scan->due.tabs = scan->due.blanks = scan->due.breaks = 0;
+}
+
+static void begin_row(Scan *scan) {
+    break_line(scan);
+    scan->due = (Due){.cells = -1, .row = scan->text.size};
+}
+
+static void end_row(Scan *scan) {
+    break_line(scan);
+    scan->due = (Due){.row = -1};
+}
+
+/* A cell goes on in the line of its row, if the cells before it left the row in one line. */
+static void begin_cell(Scan *scan) {
+    Due *due = &scan->due;
+    if (due->row < 0 || due->torn) {
+        break_line(scan);
+        return;
+    }
+    *due = (Due){.cells = due->cells + 1, .row = due->row};
+    due->some = due->cells > 0;
+    scan->space = 0;
+}
+
+/* A line end, or white space, where these are kept. */
+static void keep_white(Scan *scan, char c) {
+    Due *due = &scan->due;
+    due->some = 1;
+    if (c == '\n' || c == '\r') {
+        due->breaks += !scan->line;
+        due->tabs = due->blanks = scan->space = 0;
+    } else if (c == '\t') {
+        due->tabs++;
+        due->blanks = 0; /* the tab stop takes them in */
+    } else {
+        due->blanks++;
+    }
+}
+
+static int add_many(Buffer *buffer, const char *one, int count) {
+    for (; count > 0; count--)
+        if (add(buffer, one, 1) < 0) return -1;
+    return 0;
+}
+
+/* Writes what is pending, if it is more than a single space or line end. */
+static int put_due(Scan *scan) {
+    Buffer *text = &scan->text;
+    Due *due = &scan->due;
+    int goes_on = due->cells > 0 && text->size > due->row, indent = due->tabs + due->blanks;
+    int lines = goes_on || text->size == 0 ? 0 : scan->line ? 1 : due->breaks;
+    if (scan->space && !lines && !goes_on && !indent && due->cells <= 0 && text->size > 0)
+        if (add(text, " ", 1) < 0) return -1;
+    if (lines && text->size > due->row) due->torn = 1;
+    if (add_many(text, "\n", lines) < 0 || add_many(text, "\t", due->cells) < 0 ||
+        add_many(text, "\t", due->tabs) < 0 || add_many(text, " ", due->blanks) < 0)
+        return -1;
+    return 0;
+}
+
 /* Visible characters without white space, after what is pending. */
 static int put(Scan *scan, const char *data, Py_ssize_t size) {
     Buffer *text = &scan->text;
     if (text->size >= scan->wanted) return 0;
-    if (text->size > 0) {
+    if (scan->due.some) {
+        if (put_due(scan) < 0) return -1;
+        scan->due.some = scan->due.breaks = scan->due.tabs = scan->due.blanks = 0;
+    } else if (text->size > 0) {
         if (scan->line) {
+            if (text->size > scan->due.row) scan->due.torn = 1;
             if (add(text, "\n", 1) < 0) return -1;
         } else if (scan->space) {
             if (add(text, " ", 1) < 0) return -1;
         }
     }
     scan->line = scan->space = 0;
+    scan->due.cells = 0;
     return add(text, data, size);
 }
 
@@ -304,22 +431,65 @@ static const char *reference(const char *p, const char *end, int attribute, char
 
 /* -- text ---------------------------------------------------------------------------------- */
 
-/* Length of the white space at `p` if there is some; a no-break space counts. */
-static int space_at(const char *p, const char *end) {
-    if (class_of[(unsigned char)*p] & SPACE) return 1;
-    return p + 1 < end && (unsigned char)p[0] == 0xC2 && (unsigned char)p[1] == 0xA0 ? 2 : 0;
-}
+enum { ORDINARY, WHITE, NOTHING, JOINER };
 
-static int put_decoded(Scan *scan, const char *out, int size) {
-    if (size > 0 && space_at(out, out + size)) {
-        scan->space = 1;
-        return 0;
+/* What the character at `p` is, which begins with a RARE byte. All but ordinary ones have `size`
+   bytes: spaces of Unicode and its line ends; what has no width; what only joins letters. */
+static int rare_at(const char *p, const char *end, int *size) {
+    unsigned char a = (unsigned char)p[0], b = end - p > 1 ? (unsigned char)p[1] : 0;
+    if (a == 0xC2) {
+        *size = 2;
+        return b == 0xA0 || b == 0x85 ? WHITE : b == 0xAD ? NOTHING : ORDINARY;
     }
-    return size > 0 ? put(scan, out, size) : 0;
+    unsigned char c = end - p > 2 ? (unsigned char)p[2] : 0;
+    *size = 3;
+    if (a == 0xE2 && b == 0x80) { /* U+2000 to U+203F */
+        if ((c >= 0x80 && c <= 0x8A) || c == 0xA8 || c == 0xA9 || c == 0xAF) return WHITE;
+        if (c == 0x8C || c == 0x8D) return JOINER;
+        return c == 0x8B || c == 0x8E || c == 0x8F || (c >= 0xAA && c <= 0xAE) ? NOTHING : ORDINARY;
+    }
+    if (a == 0xE2 && b == 0x81)
+        return c == 0x9F ? WHITE : c >= 0xA0 && c <= 0xAF ? NOTHING : ORDINARY;
+    if (a == 0xE1 && b == 0x9A) return c == 0x80 ? WHITE : ORDINARY;
+    if (a == 0xE1 && b == 0xA0) return c == 0x8E ? NOTHING : ORDINARY;
+    if (a == 0xE3 && b == 0x80) return c == 0x80 ? WHITE : ORDINARY;
+    return a == 0xEF && b == 0xBB && c == 0xBF ? NOTHING : ORDINARY;
 }
 
-/* Text, with references replaced unless it is `literal`. */
-static int visible(Scan *scan, const char *p, const char *end, int literal) {
+/* Persian, Hindi and emojis are spelled with joiners; behind ASCII or a space they mean nothing. */
+static int put_joiner(Scan *scan, const char *p) {
+    const Buffer *text = &scan->text;
+    int pending = scan->line || scan->space || scan->due.some;
+    if (pending || text->size == 0 || !(text->data[text->size - 1] & 0x80)) return 0;
+    return put(scan, p, 3);
+}
+
+static int visible_as(Scan *scan, const char *p, const char *end, int literal, int pre);
+
+/* A character that is not simply copied: where it ends, NULL for an error. */
+static const char *uncommon(Scan *scan, const char *p, const char *end, int literal, int pre) {
+    unsigned char kind = class_of[(unsigned char)*p];
+    int size = 1, white = kind & SPACE;
+    if (kind & RARE) {
+        int rare = rare_at(p, end, &size);
+        if (rare == JOINER) return put_joiner(scan, p) < 0 ? NULL : p + size;
+        white = rare == WHITE;
+    }
+    if (white && pre) {
+        keep_white(scan, kind & SPACE ? *p : ' ');
+        return p + size + (*p == '\r' && end - p > 1 && p[1] == '\n');
+    }
+    if (white) scan->space = 1;
+    if (*p != '&') return p + size; /* or a control character, which is nothing to read */
+    char out[16];
+    const char *after = literal ? NULL : reference(p, end, 0, out, &size);
+    if (after == NULL) return put(scan, p, 1) < 0 ? NULL : p + 1;
+    return visible_as(scan, out, out + size, 1, pre) < 0 ? NULL : after;
+}
+
+/* Text, with references replaced unless it is `literal`, and with its lines and spaces if `pre`. */
+static int visible_as(Scan *scan, const char *p, const char *end, int literal, int pre) {
+    int size;
     if (scan->text.size >= scan->wanted) return 0;
     while (p < end) {
         /* Words with single spaces between them are copied as they are. */
@@ -327,33 +497,27 @@ static int visible(Scan *scan, const char *p, const char *end, int literal) {
         unsigned char kind, before = BLANK;
         for (; p < end; p++, before = kind) {
             kind = class_of[(unsigned char)*p];
-            if (kind & (TEXT_STOP | (before & BLANK))) break;
+            if (kind & (TEXT_STOP | RARE | (before & BLANK)) &&
+                (!(kind & RARE) || rare_at(p, end, &size)))
+                break;
         }
         if (p > words) {
             int blank = (before & BLANK) != 0; /* the last one: perhaps nothing follows */
             if (put(scan, words, p - words - blank) < 0) return -1;
-            scan->space = blank;
+            if (blank && pre)
+                keep_white(scan, ' ');
+            else
+                scan->space = blank;
         }
-        if (p == end) break;
-        int space = space_at(p, end);
-        if (space) {
-            scan->space = 1;
-            p += space;
-        } else if (*p == '&') {
-            char out[16];
-            int size = 0;
-            const char *after = literal ? NULL : reference(p, end, 0, out, &size);
-            if (after == NULL ? put(scan, p, 1) < 0 : put_decoded(scan, out, size) < 0) return -1;
-            p = after == NULL ? p + 1 : after;
-        } else {
-            if (*p == SEPARATOR)
-                scan->line = 1;
-            else if (*p != 0 && put(scan, p, 1) < 0) /* 0xC2 of another character */
-                return -1;
-            p++;
-        }
+        if (p < end && (p = uncommon(scan, p, end, literal, pre)) == NULL) return -1;
     }
     return 0;
+}
+
+/* Text, with references replaced unless it is `literal`. */
+static int visible(Scan *scan, const char *p, const char *end, int literal) {
+    unsigned look = scan->stack[scan->depth - 1].look;
+    return look & DARK ? 0 : visible_as(scan, p, end, literal, look & PRE);
 }
 
 /* A value with its references replaced, as a string; a NUL becomes U+FFFD. */
@@ -416,40 +580,90 @@ static int next_attribute(const char **p, const char *end, Attribute *found) {
     return at < end ? 1 : -1;
 }
 
-/* Behind the '>' of a tag whose attributes do not matter; NULL if the page ends in it. Whether it
-   ended in "/>" goes to `closed`. `p` is behind its name. */
-static const char *skip_tag(const char *p, const char *end, int *closed) {
+/* The attributes of a start tag that say whether and how its text is seen. */
+typedef struct {
+    int hidden;
+    const char *style, *style_end; /* NULL if there is none */
+} Hints;
+
+static int same_name(const char *begin, const char *end, const char *name) {
+    for (; begin < end; begin++, name++)
+        if (*name == 0 || lower(*begin) != *name) return 0;
+    return *name == 0;
+}
+
+/* The name of an attribute: 1 if it is that of the style, which is still to be read. */
+static int hint(Hints *hints, const char *name, const char *name_end) {
+    switch (name_end - name) {
+    case 5:
+        return hints->style == NULL && same_name(name, name_end, "style");
+    case 6:
+        hints->hidden |= same_name(name, name_end, "hidden");
+        return 0;
+    case 7:
+        hints->hidden |= same_name(name, name_end, "popover");
+        return 0;
+    }
+    return 0;
+}
+
+/* The names between two values, of which the last may have one: 1 if it is a style. */
+static int hints_in(Hints *hints, const char *p, const char *end) {
+    int style = 0;
+    while (p < end) {
+        const char *name = p;
+        while (p < end && !(class_of[(unsigned char)*p] & SPACE) && *p != '/') p++;
+        if (p > name) {
+            if (style) hints->style = hints->style_end = name; /* of a style without a value */
+            style = hint(hints, name, p);
+        }
+        p++;
+    }
+    return style;
+}
+
+/* The same, and quick for names that are short and alone, as most are. */
+static int hinted(Hints *hints, const char *p, const char *end) {
+    char last = end[-1] & ~32; /* there is a name */
+    if (end - p < 5 || (end - p < 8 && last != 'E' && last != 'N' && last != 'R')) return 0;
+    return hints_in(hints, p, end);
+}
+
+/* Behind the '>' of a tag of whose attributes only the hints matter; NULL if the page ends in it.
+   Whether it ended in "/>" goes to `closed`. `p` is behind its name. */
+static const char *skip_tag(const char *p, const char *end, int *closed, Hints *hints) {
     const char *before = p; /* the end of the last value */
     for (;;) {
         while (p < end && !(class_of[(unsigned char)*p] & TAG_STOP)) p++;
         if (p >= end) return NULL;
         if (*p == '>') {
             *closed = p > before && p[-1] == '/';
+            if (p - before > 5) hints_in(hints, before, p); /* a quote and "hidden" */
             return p + 1;
         }
         const char *name_end = p++; /* '=' */
         while (name_end > before && class_of[(unsigned char)name_end[-1]] & SPACE) name_end--;
         if (name_end == before || name_end[-1] == '/') { /* without a name it begins one */
+            if (hints_in(hints, before, name_end)) hints->style = hints->style_end = name_end;
             before = p - 1;
             continue;
         }
+        int style = hinted(hints, before, name_end);
         while (p < end && class_of[(unsigned char)*p] & SPACE) p++;
         if (p >= end) return NULL;
+        const char *value = p, *value_end;
         if (*p == '"' || *p == '\'') {
             p = memchr(p + 1, *p, (size_t)(end - p - 1));
             if (p == NULL) return NULL;
-            p++;
+            value++;
+            value_end = p++;
         } else {
             while (p < end && !(class_of[(unsigned char)*p] & SPACE) && *p != '>') p++;
+            value_end = p;
         }
+        if (style) hints->style = value, hints->style_end = value_end;
         before = p;
     }
-}
-
-static int same_name(const char *begin, const char *end, const char *name) {
-    for (; begin < end; begin++, name++)
-        if (*name == 0 || lower(*begin) != *name) return 0;
-    return *name == 0;
 }
 
 /* Where a text is cut to at most so many bytes, never inside a character. */
@@ -473,7 +687,8 @@ typedef struct {
 } Link;
 
 /* Reads the tag of a link: what is behind it, as `skip_tag`. */
-static const char *read_link(const char *p, const char *end, int *closed, Link *link) {
+static const char *read_link(const char *p, const char *end, int *closed, Link *link,
+                             Hints *hints) {
     Attribute each;
     const char *before = p;
     int more;
@@ -482,6 +697,8 @@ static const char *read_link(const char *p, const char *end, int *closed, Link *
         if (link->href.name == NULL && same_name(each.name, each.name_end, "href"))
             link->href = each;
         if (link->rel.name == NULL && same_name(each.name, each.name_end, "rel")) link->rel = each;
+        if (hint(hints, each.name, each.name_end))
+            hints->style = each.value, hints->style_end = each.value_end;
     }
     if (more < 0) return NULL;
     *closed = p - 1 > before && p[-2] == '/';
@@ -576,15 +793,32 @@ static void push(Scan *scan, const struct element *element, const char *name, Py
     open->name_space = (unsigned char)name_space;
     open->point = (unsigned char)point;
     open->mode = (unsigned char)mode;
+    unsigned around = open[-1].look;
+    open->look = around & (PRE | DARK);
     if (flags & HIDES) {
         open->text = scan->text.size;
         open->items = PyList_Size(scan->items);
         open->space = (unsigned char)scan->space;
         open->line = (unsigned char)scan->line;
-        scan->templates += element == template_ && name_space == HTML;
-    } else if (name_space == HTML) {
+        open->due = scan->due;
+    } else if (around & DARK) {
+        open->flags &= ~(unsigned)BLOCK;
+    } else if (around & FLEX) {
+        open->flags |= BLOCK;
+        break_line(scan);
+    }
+    if (flags & COUNTED) {
         scan->open_p += element == p_;
         scan->open_a += element == a_;
+        if (element == template_) {
+            scan->templates++;
+            if (!(flags & HIDES)) scan->space = 1; /* a shadow stands in its line */
+        }
+        if (element == pre_ || element == listing_) open->look |= PRE;
+        if (element == tr_) {
+            open->look |= ROW;
+            begin_row(scan);
+        }
     }
     if (flags & MARKER) scan->markers++;
 }
@@ -597,15 +831,24 @@ static int cut(Scan *scan, Py_ssize_t depth) {
             scan->text.size = open->text;
             scan->space = open->space;
             scan->line = open->line;
-            if (open->element == template_ && open->name_space == HTML) {
+            scan->due = open->due;
+            if (open->element == template_ && open->flags & COUNTED) {
                 Py_ssize_t count = PyList_Size(scan->items);
-                scan->templates--;
                 scan->items_left += count - open->items;
                 if (PyList_SetSlice(scan->items, open->items, count, NULL) < 0) return -1;
             }
-        } else if (open->name_space == HTML) {
+        } else if (open->look & ROW || open->flags & TABLE) {
+            end_row(scan);
+        } else if (open->flags & BLOCK) {
+            break_line(scan);
+        }
+        if (open->flags & COUNTED) {
             scan->open_p -= open->element == p_;
             scan->open_a -= open->element == a_;
+            if (open->element == template_) {
+                scan->templates--;
+                if (!(open->flags & HIDES)) scan->space = 1;
+            }
         }
         if (open->flags & MARKER) {
             scan->markers--;
@@ -778,31 +1021,46 @@ static const char *script_end(const char *p, const char *end) {
 
 static int run(Scan *scan);
 
-/* A browser with scripts shows nothing of <noscript>: the text is dropped, the links are kept. */
+/* Runs no scripts, so <noscript> is markup: that of forums is often the whole page. No tag in it
+   closes anything around it. */
 static int no_script(Scan *scan, const char *stop) {
     const char *end = scan->end;
-    Py_ssize_t depth = scan->depth, text = scan->text.size;
-    int space = scan->space, line = scan->line;
+    Py_ssize_t depth = scan->depth;
+    unsigned char look = top(scan)->look & (PRE | DARK);
     push_barrier(scan);
+    top(scan)->look = look;
     scan->unclosed = 1; /* there is none up to `stop` */
     scan->end = stop;
     int failed = run(scan);
     scan->end = end;
     scan->unclosed = 0;
     if (cut(scan, depth) < 0) failed = -1;
-    scan->text.size = text;
-    scan->space = space;
-    scan->line = line;
+    return failed;
+}
+
+/* Raw text that is seen, with its lines: stands alone, unless there is nothing in it. */
+static int shown(Scan *scan, const struct element *element, const char *p, const char *end) {
+    Py_ssize_t before = scan->text.size;
+    int line = scan->line;
+    Due due = scan->due;
+    if (top(scan)->look & DARK) return 0;
+    break_line(scan);
+    int failed = visible_as(scan, p, end, element != textarea_, 1);
+    if (scan->text.size > before || element != textarea_) {
+        break_line(scan);
+    } else {
+        scan->line = line;
+        scan->due = due;
+    }
     return failed;
 }
 
 /* Raw text begins at `scan->at`: go to its end. */
-static int raw_text(Scan *scan, const struct element *element) {
+static int raw_text(Scan *scan, const struct element *element, int hidden) {
     const char *begin = scan->at, *stop;
     if (element == plaintext_) {
-        scan->line = 1;
         scan->at = scan->end;
-        return visible(scan, begin, scan->end, 1);
+        return hidden ? 0 : shown(scan, element, begin, scan->end);
     }
     if (element == noscript_ && scan->unclosed) return 0;
     stop = element == script_ ? script_end(begin, scan->end) : find_end(element, begin, scan->end);
@@ -815,7 +1073,8 @@ static int raw_text(Scan *scan, const struct element *element) {
         PyObject *title = decoded(scan, begin, cut_at(begin, scan->at, TITLE_MAX), 0);
         return title == NULL ? -1 : keep(scan, Py_BuildValue("(ON)", Py_None, title));
     }
-    return 0;
+    if (hidden || (element != xmp_ && element != textarea_)) return 0;
+    return shown(scan, element, begin, scan->at);
 }
 
 /* -- start tags ----------------------------------------------------------------------------- */
@@ -825,6 +1084,8 @@ typedef struct {
     const char *name, *name_end;
     int closed;       /* by "/>" */
     const Link *link; /* of an <a> */
+    unsigned flags;   /* the element's, as its attributes change them */
+    unsigned style;
 } Tag;
 
 static int has_attribute(const Scan *scan, const Tag *tag, const char *name, Attribute *found) {
@@ -868,7 +1129,7 @@ static int foreign(Scan *scan, const Tag *tag) {
     const Open *open = top(scan);
     const struct element *element = tag->element;
     if (element == a_ && anchor(scan, tag->link) < 0) return -1;
-    scan->line = 1;
+    if (open->name_space == MATH) scan->space = 1; /* "x2" would be another number */
     if (scan->depth >= DEPTH_MAX || tag->closed) return 0;
     int point = NO_HTML;
     if (open->name_space == SVG)
@@ -881,6 +1142,7 @@ static int foreign(Scan *scan, const Tag *tag) {
         point = holds ? ALL_HTML : NO_HTML;
     }
     unsigned flags = point || element == annotation_ ? SPECIAL | SCOPE : 0;
+    if (open->name_space == MATH && (element == annotation_ || element == note_)) flags |= HIDES;
     push(scan, element, tag->name, tag->name_end - tag->name, flags, open->name_space, point,
          open->mode);
     return 0;
@@ -920,9 +1182,31 @@ static int item(Scan *scan, const struct element *element) {
     return close_p(scan);
 }
 
+/* Styles the element that was opened last. */
+static void dress(Scan *scan, const Tag *tag) {
+    Open *open = top(scan);
+    unsigned style = tag->style;
+    if (style & KEPT) open->look |= PRE;
+    if (style & FOLDED) open->look &= ~PRE & 255;
+    if (style & FLEXED) open->look |= FLEX;
+    if (style & DARKENED) {
+        open->look |= DARK;
+        open->flags &= ~(unsigned)BLOCK;
+    } else if (style & LIT) {
+        open->look &= ~DARK & 255;
+        open->flags |= tag->flags & BLOCK;
+    }
+    if (style & AS_CELL) begin_cell(scan);
+    if (style & AS_ROW && !(open->look & ROW)) {
+        open->look |= ROW;
+        begin_row(scan);
+    }
+}
+
 static void push_html(Scan *scan, const Tag *tag, int mode) {
-    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->element->flags, HTML,
-         NO_HTML, mode);
+    Py_ssize_t depth = scan->depth;
+    push(scan, tag->element, tag->name, tag->name_end - tag->name, tag->flags, HTML, NO_HTML, mode);
+    if (tag->style && scan->depth > depth) dress(scan, tag);
 }
 
 static void push_implied(Scan *scan, const struct element *element) {
@@ -940,7 +1224,12 @@ static int part(Scan *scan, const Tag *tag) {
     if (cut(scan, depth + 1) < 0) return -1;
     if ((cell || element == tr_) && top(scan)->element == table_) push_implied(scan, tbody_);
     if (cell && top(scan)->element != tr_) push_implied(scan, tr_);
-    if (element != col_) push_html(scan, tag, cell || element == caption_ ? CELL : IN_TABLE);
+    if (element == col_) return 0;
+    push_html(scan, tag, cell || element == caption_ ? CELL : IN_TABLE);
+    if (top(scan)->flags & BLOCK)
+        break_line(scan);
+    else if (cell && !(tag->style & (INLINED | AS_CELL)))
+        begin_cell(scan);
     return 0;
 }
 
@@ -975,7 +1264,7 @@ static int odd(Scan *scan, const Tag *tag) {
     const struct element *element = tag->element;
     unsigned flags = element->flags;
     int failed = 0;
-    if (flags & RAW) return raw_text(scan, element);
+    if (flags & RAW) return raw_text(scan, element, (tag->flags & HIDES) != 0);
     if (flags & PART) return part(scan, tag);
     if (element == a_) {
         if (scan->open_a > 0 || scan->waiting_count > 0) {
@@ -1000,7 +1289,7 @@ static int odd(Scan *scan, const Tag *tag) {
         scan->form = scan->templates == 0;
     } else if (element == svg_ || element == math_) {
         if (!tag->closed)
-            push(scan, element, tag->name, tag->name_end - tag->name, element == svg_ ? HIDES : 0,
+            push(scan, element, tag->name, tag->name_end - tag->name, tag->flags & HIDES,
                  element == svg_ ? SVG : MATH, NO_HTML, top(scan)->mode);
         return 0;
     } else if (element == table_) {
@@ -1044,23 +1333,159 @@ static int begin(Scan *scan, const Tag *tag) {
         if (leave_foreign(scan) < 0) return -1;
     }
     if (html_start(scan, tag) < 0) return -1;
-    if (tag->element->flags & BLOCK) scan->line = 1;
+    unsigned flags = tag->flags, look = top(scan)->look;
+    int breaks = flags & BLOCK || (flags & VOID && look & FLEX && !(flags & HIDES));
+    if (breaks && !(flags & (PART | RAW)) && !(look & DARK)) break_line(scan);
     return 0;
+}
+
+/* What can be asked for by a style, without spaces, and the property that it is of. */
+static const struct {
+    const char *text;
+    unsigned char size, property;
+    unsigned short style;
+} styles[] = {
+#define STYLE(text, property, style) {text, sizeof text - 1, property, style}
+    STYLE("display:none", 0, NONE),
+    STYLE("display:block", 0, BLOCKED),
+    STYLE("display:inline", 0, INLINED),
+    STYLE("display:inline-block", 0, INLINED),
+    STYLE("display:flex", 0, BLOCKED | FLEXED),
+    STYLE("display:grid", 0, BLOCKED | FLEXED),
+    STYLE("display:-webkit-box", 0, BLOCKED | FLEXED),
+    STYLE("display:inline-flex", 0, INLINED | FLEXED),
+    STYLE("display:inline-grid", 0, INLINED | FLEXED),
+    STYLE("display:flow-root", 0, BLOCKED),
+    STYLE("display:list-item", 0, BLOCKED),
+    STYLE("display:contents", 0, INLINED),
+    STYLE("display:initial", 0, INLINED),
+    STYLE("display:table", 0, BLOCKED),
+    STYLE("display:inline-table", 0, INLINED),
+    STYLE("display:table-row-group", 0, BLOCKED),
+    STYLE("display:table-header-group", 0, BLOCKED),
+    STYLE("display:table-footer-group", 0, BLOCKED),
+    STYLE("display:table-caption", 0, BLOCKED),
+    STYLE("display:table-row", 0, BLOCKED | AS_ROW),
+    STYLE("display:table-cell", 0, INLINED | AS_CELL),
+    STYLE("visibility:hidden", 1, DARKENED),
+    STYLE("visibility:collapse", 1, DARKENED),
+    STYLE("visibility:visible", 1, LIT),
+    STYLE("white-space:pre", 2, KEPT),
+    STYLE("white-space:pre-wrap", 2, KEPT),
+    STYLE("white-space:pre-line", 2, KEPT),
+    STYLE("white-space:break-spaces", 2, KEPT),
+    STYLE("white-space:normal", 2, FOLDED),
+    STYLE("white-space:nowrap", 2, FOLDED),
+    STYLE("float:left", 3, BLOCKED),
+    STYLE("float:right", 3, BLOCKED),
+    STYLE("float:none", 3, 0),
+    STYLE("position:absolute", 4, BLOCKED),
+    STYLE("position:fixed", 4, BLOCKED),
+    STYLE("position:static", 4, 0),
+    STYLE("position:relative", 4, 0),
+    STYLE("content-visibility:hidden", 5, NONE),
+    STYLE("content-visibility:visible", 5, 0),
+#undef STYLE
+};
+#define PROPERTIES 6
+#define DECLARATION_MAX 40 /* bytes without spaces: longer ones are not asked for */
+
+typedef struct {
+    unsigned of[PROPERTIES];
+    int important[PROPERTIES];
+} Styles;
+
+/* Takes a declaration, in lower case and without spaces. */
+static void declare(Styles *found, const char *text, Py_ssize_t size) {
+    const char mark[] = "!important";
+    Py_ssize_t tail = (Py_ssize_t)sizeof mark - 1;
+    int important = size > tail && memcmp(text + size - tail, mark, (size_t)tail) == 0;
+    if (important) size -= tail;
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        int property = styles[i].property;
+        if (styles[i].size != size || memcmp(styles[i].text, text, (size_t)size) != 0) continue;
+        if (important || !found->important[property]) found->of[property] = styles[i].style;
+        found->important[property] |= important;
+    }
+}
+
+/* Behind a comment, a string or something in brackets in a style that begins at `p`; `p` if none
+   does. */
+static const char *skip_in_style(const char *p, const char *end) {
+    char close = *p == '(' ? ')' : *p == '{' ? '}' : *p == '"' || *p == '\'' ? *p : 0;
+    if (close) {
+        p = memchr(p + 1, close, (size_t)(end - p - 1));
+        return p == NULL ? end : p + 1;
+    }
+    if (*p != '/' || end - p < 2 || p[1] != '*') return p;
+    for (p += 2; end - p >= 2; p++)
+        if (p[0] == '*' && p[1] == '/') return p + 2;
+    return end;
+}
+
+/* What a style attribute asks for. Character references in it are not replaced. */
+static unsigned style_of(const char *p, const char *end) {
+    Styles found = {{0}, {0}};
+    char text[DECLARATION_MAX];
+    Py_ssize_t size = 0;
+    unsigned style = 0;
+    while (p < end) {
+        const char *after = skip_in_style(p, end);
+        char c = after > p && *p != '/' ? '"' : lower(*p); /* a string is nothing that counts */
+        if (after == p && c == ';') {
+            if (size <= DECLARATION_MAX) declare(&found, text, size);
+            size = 0;
+        } else if (!(class_of[(unsigned char)c] & SPACE) && (after == p || c == '"')) {
+            if (size < DECLARATION_MAX) text[size] = c;
+            size++;
+        }
+        p = after > p ? after : p + 1;
+    }
+    if (size <= DECLARATION_MAX) declare(&found, text, size);
+    for (int i = 0; i < PROPERTIES; i++) style |= found.of[i];
+    return style;
+}
+
+/* What the attributes of a start tag make of its element. */
+static void consider(const Scan *scan, Tag *tag, const Hints *hints) {
+    Attribute found;
+    int hidden = hints->hidden;
+    if (hints->style != NULL) tag->style = style_of(hints->style, hints->style_end);
+    if (tag->element == dialog_ && !has_attribute(scan, tag, "open", &found)) hidden = 1;
+    if (tag->element == template_ && has_attribute(scan, tag, "shadowrootmode", &found) &&
+        (same_name(found.value, found.value_end, "open") ||
+         same_name(found.value, found.value_end, "closed")))
+        tag->flags &= ~(unsigned)HIDES;
+    if (hidden || tag->style & NONE)
+        tag->flags = (tag->flags & ~(unsigned)BLOCK) | HIDES;
+    else if (tag->style & BLOCKED && !(tag->flags & HIDES))
+        tag->flags |= BLOCK;
+    else if (tag->style & INLINED)
+        tag->flags &= ~(unsigned)BLOCK;
+}
+
+static int considers(const struct element *element, const Hints *hints) {
+    return hints->hidden || hints->style != NULL || element == dialog_ || element == template_;
 }
 
 static int link_tag(Scan *scan, Tag *tag) {
     Link link = {0};
-    const char *after = read_link(tag->name_end, scan->end, &tag->closed, &link);
+    Hints hints = {0};
+    const char *after = read_link(tag->name_end, scan->end, &tag->closed, &link, &hints);
     scan->at = after == NULL ? scan->end : after;
     tag->link = &link;
+    if (considers(tag->element, &hints)) consider(scan, tag, &hints);
     return after == NULL ? 0 : begin(scan, tag);
 }
 
 static int start_tag(Scan *scan, const char *name, const char *name_end) {
     Tag tag = {.element = find_element(name, name_end), .name = name, .name_end = name_end};
+    Hints hints = {0};
+    tag.flags = tag.element->flags;
     if (tag.element == a_) return link_tag(scan, &tag);
-    const char *after = skip_tag(name_end, scan->end, &tag.closed);
+    const char *after = skip_tag(name_end, scan->end, &tag.closed, &hints);
     scan->at = after == NULL ? scan->end : after;
+    if (after != NULL && considers(tag.element, &hints)) consider(scan, &tag, &hints);
     return after == NULL ? 0 : begin(scan, &tag); /* or the page ends in a tag */
 }
 
@@ -1103,6 +1528,8 @@ static int other_end(Scan *scan, Wanted name) {
         if (!(flags & (PART | TABLE)) || find(scan, name, TABLE_SCOPE, 0) == 0) return 0;
         if (cut(scan, scan->depth - 1) < 0) return -1;
     }
+    if (element == br_ || (element == p_ && find(scan, name, SCOPE, BUTTON) == 0))
+        break_line(scan); /* it makes an element all the same */
     if (flags & (VOID | RAW)) return 0;
     if (element == p_) return close_nearest(scan, name, SCOPE, BUTTON);
     if (flags & FORMAT) return take_out(scan, element);
@@ -1121,7 +1548,8 @@ static int end_tag(Scan *scan, const char *name, const char *name_end) {
     Wanted wanted = {element, name, name_end - name, 0};
     const Open *open = top(scan);
     int closed, failed;
-    const char *after = skip_tag(name_end, scan->end, &closed);
+    Hints hints = {0};
+    const char *after = skip_tag(name_end, scan->end, &closed, &hints);
     if (after == NULL) { /* the page ends in a tag */
         scan->at = scan->end;
         return 0;
@@ -1132,7 +1560,6 @@ static int end_tag(Scan *scan, const char *name, const char *name_end) {
         failed = cut(scan, scan->depth - 1);
     else
         failed = other_end(scan, wanted);
-    if (element->flags & BLOCK) scan->line = 1;
     return failed;
 }
 
@@ -1232,7 +1659,7 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer page;
     PyObject *names;
     Open stack[DEPTH_MAX + 2]; /* barriers may be two more */
-    Scan scan = {.stack = stack, .walk = WALK_MAX};
+    Scan scan = {.stack = stack, .walk = WALK_MAX, .due.row = -1};
     if (!PyArg_ParseTuple(args, "y*O!nn:scan", &page, &PyDict_Type, &names, &scan.items_left,
                           &scan.wanted))
         return NULL;
@@ -1260,46 +1687,48 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 /* The element of a name, which is added if it is new. */
-static struct element *element_of(const char *name, Py_ssize_t size, unsigned start) {
-    struct element **slot = &table[hash_name(name, size)];
+static struct element *element_of(const char *name, Py_ssize_t size) {
+    Key key = key_of(name, size);
+    struct element **slot = &table[hash_of(key)];
     for (struct element *e = *slot; e != NULL; e = e->next)
         if (e->size == size && memcmp(e->name, name, (size_t)size) == 0) return e;
     if (element_count == ELEMENTS_MAX || size > NAME_SIZE)
         Py_FatalError("lycosa.page._scan: the table of elements is too small");
     struct element *added = &elements[element_count++];
     memcpy(added->name, name, (size_t)size);
+    added->key = key;
     added->size = size;
-    added->flags = start;
+    added->flags = 0;
     added->next = *slot;
     return *slot = added;
 }
 
-/* Adds flags to some elements; those that were not known yet begin with `start`. */
-static void mark(const char *names, unsigned flags, unsigned start) {
+/* Adds flags to some elements. */
+static void mark(const char *names, unsigned flags) {
     while (*names) {
         size_t size = strcspn(names, " ");
-        element_of(names, (Py_ssize_t)size, start)->flags |= flags;
+        element_of(names, (Py_ssize_t)size)->flags |= flags;
         names += size + strspn(names + size, " ");
     }
 }
 
 static const struct element *by_name(const char *name) {
-    return element_of(name, (Py_ssize_t)strlen(name), BLOCK);
+    return element_of(name, (Py_ssize_t)strlen(name));
 }
 
 static void fill_elements(void) {
-    mark("a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label "
-         "mark nobr q s samp small span strike strong sub sup time tt u var wbr picture "
-         "source link meta base",
-         0, 0);
-    mark("svg select object audio video canvas datalist template", HIDES, 0);
-    mark("script style textarea title iframe noframes noembed xmp noscript plaintext", RAW | ODD,
-         0);
-    mark("a", ANCHOR | ODD, BLOCK);
-    mark("area frame link meta base html iframe", NOTED, BLOCK);
+    mark("address article aside blockquote br caption center dd details dialog dir div dl dt "
+         "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr "
+         "legend li listing main menu nav ol optgroup option p plaintext pre search section "
+         "summary table tbody tfoot thead tr ul xmp",
+         BLOCK);
+    mark("svg select object audio video canvas datalist template meter progress rp", HIDES);
+    mark("script style textarea title iframe noframes noembed xmp noscript plaintext", RAW | ODD);
+    mark("a", ANCHOR | ODD);
+    mark("area frame link meta base html iframe", NOTED);
     mark("area base basefont bgsound br col embed frame hr img image input keygen link "
          "meta param source track wbr html head body",
-         VOID, BLOCK);
+         VOID);
     mark("address applet area article aside base basefont bgsound blockquote body br "
          "button caption center col colgroup dd details dir div dl dt embed fieldset "
          "figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header "
@@ -1307,40 +1736,41 @@ static void fill_elements(void) {
          "nav noembed noframes noscript object ol p param plaintext pre script search "
          "section select source style summary table tbody td template textarea tfoot th "
          "thead title tr track ul wbr xmp",
-         SPECIAL, BLOCK);
-    mark("table template", TABLE_SCOPE, BLOCK);
-    mark("applet caption html table td th marquee object select template", SCOPE, BLOCK);
+         SPECIAL);
+    mark("table template", TABLE_SCOPE);
+    mark("applet caption html table td th marquee object select template", SCOPE);
     mark("address article aside blockquote center details dialog dir div dl fieldset "
          "figcaption figure footer header hgroup main menu nav ol p search section summary "
          "ul pre listing form h1 h2 h3 h4 h5 h6 li dd dt plaintext xmp table hr",
-         CLOSES_P, BLOCK);
-    mark("a b big code em font i nobr s small strike strong tt u", FORMAT, BLOCK);
+         CLOSES_P);
+    mark("a b big code em font i nobr s small strike strong tt u", FORMAT);
     mark("b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 "
          "head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike "
          "sub sup table tt u ul var",
-         BREAKOUT, BLOCK);
+         BREAKOUT);
     mark("address article aside blockquote button center details dialog dir div dl "
          "fieldset figcaption figure footer header hgroup listing main menu nav ol pre "
          "search section summary ul applet marquee object dd dt",
-         IN_SCOPE, BLOCK);
-    mark("caption col colgroup tbody tfoot thead tr td th", PART | ODD, BLOCK);
-    mark("h1 h2 h3 h4 h5 h6", ODD, BLOCK);
+         IN_SCOPE);
+    mark("caption col colgroup tbody tfoot thead tr td th", PART | ODD);
+    mark("h1 h2 h3 h4 h5 h6", ODD);
     mark("li dd dt button nobr form svg math select table frameset frame option optgroup "
          "rb rt rtc rp input textarea",
-         ODD, BLOCK);
-    mark("h1 h2 h3 h4 h5 h6", HEADING, BLOCK);
-    mark("dd dt", DEFINITION, BLOCK);
-    mark("li dd dt", ITEM, BLOCK);
-    mark("ol ul", LIST, BLOCK);
-    mark("button", BUTTON, BLOCK);
-    mark("address div p", BEFORE_ITEM, BLOCK);
-    mark("tbody tfoot thead table", ROW_PLACE, BLOCK);
-    mark("tr tbody tfoot thead table", CELL_PLACE, BLOCK);
-    mark("table", TABLE, BLOCK);
-    mark("input keygen textarea", ENDS_SELECT, BLOCK);
-    mark("foreignobject desc title", POINT_SVG, BLOCK);
-    mark("mi mo mn ms mtext", POINT_MATH, BLOCK);
-    mark("applet caption marquee object td template th", MARKER, BLOCK);
+         ODD);
+    mark("h1 h2 h3 h4 h5 h6", HEADING);
+    mark("dd dt", DEFINITION);
+    mark("li dd dt", ITEM);
+    mark("ol ul", LIST);
+    mark("button", BUTTON);
+    mark("address div p", BEFORE_ITEM);
+    mark("tbody tfoot thead table", ROW_PLACE);
+    mark("tr tbody tfoot thead table", CELL_PLACE);
+    mark("table", TABLE);
+    mark("input keygen textarea", ENDS_SELECT);
+    mark("foreignobject desc title", POINT_SVG);
+    mark("mi mo mn ms mtext", POINT_MATH);
+    mark("applet caption marquee object td template th", MARKER);
+    mark("a listing p pre template tr", COUNTED);
     a_ = by_name("a"), p_ = by_name("p"), li_ = by_name("li"), nobr_ = by_name("nobr");
     button_ = by_name("button"), form_ = by_name("form"), svg_ = by_name("svg");
     math_ = by_name("math"), table_ = by_name("table"), tbody_ = by_name("tbody");
@@ -1352,11 +1782,13 @@ static void fill_elements(void) {
     rb_ = by_name("rb"), rt_ = by_name("rt"), rp_ = by_name("rp"), rtc_ = by_name("rtc");
     br_ = by_name("br"), font_ = by_name("font"), annotation_ = by_name("annotation-xml");
     mglyph_ = by_name("mglyph"), malignmark_ = by_name("malignmark");
+    note_ = by_name("annotation"), dialog_ = by_name("dialog"), textarea_ = by_name("textarea");
+    xmp_ = by_name("xmp"), pre_ = by_name("pre"), listing_ = by_name("listing");
     for (int i = 0; i < element_count; i++)
         if (!(elements[i].flags & (CLOSES_P | RAW | PART | VOID))) elements[i].flags |= REOPENS;
     const char *stay[] = {"rb", "rt", "rtc", "rp", "template", "frameset"};
     for (size_t i = 0; i < sizeof stay / sizeof *stay; i++)
-        element_of(stay[i], (Py_ssize_t)strlen(stay[i]), BLOCK)->flags &= ~(unsigned)REOPENS;
+        element_of(stay[i], (Py_ssize_t)strlen(stay[i]))->flags &= ~(unsigned)REOPENS;
 }
 
 static void fill_classes(void) {
@@ -1366,9 +1798,9 @@ static void fill_classes(void) {
     class_of['>'] |= NAME_END | TAG_STOP;
     class_of['='] |= TAG_STOP;
     class_of['&'] |= TEXT_STOP;
-    class_of[0] |= TEXT_STOP;
-    class_of[SEPARATOR] |= TEXT_STOP;
-    class_of[0xC2] |= TEXT_STOP;
+    for (int c = 0; c < ' '; c++) class_of[c] |= TEXT_STOP; /* controls, and white space */
+    class_of[0xC2] |= RARE, class_of[0xE1] |= RARE, class_of[0xE2] |= RARE;
+    class_of[0xE3] |= RARE, class_of[0xEF] |= RARE;
     for (int c = '0'; c <= '9'; c++) class_of[c] |= ALNUM;
     for (int c = 'a'; c <= 'z'; c++) {
         class_of[c] |= ALNUM | ALPHA;

@@ -57,7 +57,7 @@ class Parsed:
 
     title: str = ""
     lang: str = ""  # as the author wrote it, lower case
-    text: str = ""  # what a reader sees: a line per block, whitespace folded
+    text: str = ""  # what a reader sees: a line per block or row, whitespace folded
     links: list[str] = field(default_factory=list)  # distinct, stripped, in the page's order
     base: str = ""  # <base href>, or ''
     canonical: str = ""

@@ -6,8 +6,10 @@ they decide what is seen. `html_stack` and `html_scan` work by it; `_scan.c` has
 
 from __future__ import annotations
 
+from typing import Any
+
 # What an element is.
-BLOCK = 1 << 0  # breaks a line, as every element does that is not known
+BLOCK = 1 << 0  # breaks a line
 HIDES = 1 << 1  # its text is not seen; nor does it break a line
 RAW = 1 << 2  # the same, and what looks like a tag in it is none
 VOID = 1 << 3  # never open
@@ -28,30 +30,36 @@ COUNTED = 1 << 17  # closing it takes a closer look
 REOPENS = 1 << 18  # formatting elements that were closed with a block go on before it
 MARKER = 1 << 19  # they do not go on in it
 
+# How the text in an element looks: the first two go over to the elements in it.
+PRE = 1 << 0  # its lines and spaces are kept
+DARK = 1 << 1  # it is not seen, but elements in it may be
+FLEX = 1 << 2  # each element in it stands alone
+IN_ROW = 1 << 3  # of a table
+
 HTML, SVG, MATH = range(3)
 OUT, IN_TABLE, CELL, SELECT, FRAMES = range(5)  # which insertion mode, roughly
 
 
 def _flags() -> dict[str, int]:
-    """Flags of every element that is known. Unknown ones are blocks."""
+    """Flags of every element that is known."""
     flags: dict[str, int] = {}
 
-    def mark(names: str, bits: int, start: int = BLOCK) -> None:
+    def mark(names: str, bits: int) -> None:
         for name in names.split():
-            flags[name] = flags.get(name, start) | bits
+            flags[name] = flags.get(name, 0) | bits
 
     mark(
-        "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr"
-        " q s samp small span strike strong sub sup time tt u var wbr picture source link meta"
-        " base",
-        0,
-        start=0,
+        "address article aside blockquote br caption center dd details dialog dir div dl dt"
+        " fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr"
+        " legend li listing main menu nav ol optgroup option p plaintext pre search section"
+        " summary table tbody tfoot thead tr ul xmp",
+        BLOCK,
     )
-    mark("svg select object audio video canvas datalist template", HIDES, start=0)
+    mark("abbr bdi bdo cite del dfn ins kbd label mark q samp span sub sup time var", 0)
+    mark("svg select object audio video canvas datalist template meter progress rp", HIDES)
     mark(
         "script style textarea title iframe noframes noembed xmp noscript plaintext",
         RAW | ODD,
-        start=0,
     )
     mark("a", ANCHOR | ODD)
     mark("area frame link meta base html iframe", NOTED)
@@ -94,33 +102,51 @@ def _flags() -> dict[str, int]:
     mark("h1 h2 h3 h4 h5 h6", ODD)
     mark(
         "li dd dt button nobr form svg math select table frameset frame option optgroup rb rt rtc"
-        " rp input textarea",
+        " rp input textarea dialog",
         ODD,
     )
     return flags
 
 
 FLAGS = _flags()
+_WATCHED = ("p", "a", "form", "frameset", "tr", "table", "pre", "listing")
 _STAYS = ("rb", "rt", "rtc", "rp", "template", "frameset")
 for _name in ("applet", "caption", "marquee", "object", "td", "template", "th"):
     FLAGS[_name] |= MARKER
 for _name, _bits in FLAGS.items():
     if not _bits & (ODD | NOTED | VOID | HIDES):
         FLAGS[_name] |= PLAIN
-    if _bits & (HIDES | MARKER) or _name in ("p", "a", "form", "frameset"):
+    if _bits & (HIDES | MARKER) or _name in _WATCHED:
         FLAGS[_name] |= COUNTED
     if not _bits & (CLOSES_P | RAW | PART | VOID) and _name not in _STAYS:
         FLAGS[_name] |= REOPENS
 
-UNKNOWN = BLOCK | REOPENS
+UNKNOWN = REOPENS
 
 # An open element: name, flags, name space, what HTML may begin in it (0 nothing, 1 but for two
-# elements of formulas, 2 everything), mode, and how much text and how many items there were before
-# it if it hides them, or -1.
-Open = tuple[str, int, int, int, int, int, int]
-# Those of elements that take no thought, by mode and name.
-OPENED: list[dict[str, Open]] = [
-    {name: (name, flags, HTML, 0, mode, -1, -1) for name, flags in FLAGS.items() if flags & PLAIN}
-    for mode in (OUT, IN_TABLE, CELL)
-]
-ROOT: Open = ("", SPECIAL | SCOPE | TABLE_SCOPE | BARRIER, HTML, 0, OUT, -1, -1)
+# elements of formulas, 2 everything), mode, how much text and how many items there were before it
+# if it hides them, or -1, elements that take no thought in it, and its look.
+Open = tuple[str, int, int, int, int, int, int, dict[str, Any], int]
+NO_OPENED: dict[str, Open] = {}
+# Elements that take no thought, ready to be opened, by look (none or PRE), mode and name.
+_OPENED: tuple[tuple[dict[str, Open], ...], ...] = tuple(
+    tuple({} for _ in (OUT, IN_TABLE, CELL)) for _ in (0, PRE)
+)
+for _look, _modes in enumerate(_OPENED):
+    for _mode, _opened in enumerate(_modes):
+        for _name, _bits in FLAGS.items():
+            if _bits & PLAIN:
+                _inner = PRE if _name in ("pre", "listing") else _look
+                _within = _OPENED[_inner][_mode]
+                _opened[_name] = (_name, _bits, HTML, 0, _mode, -1, -1, _within, _inner)
+
+
+def opened_in(look: int, mode: int) -> dict[str, Open]:
+    """What takes no thought in an element of HTML with this look and mode."""
+    return NO_OPENED if look & (DARK | FLEX) or mode >= SELECT else _OPENED[look & PRE][mode]
+
+
+ROOT: Open = (
+    *("", SPECIAL | SCOPE | TABLE_SCOPE | BARRIER, HTML, 0, OUT, -1, -1),
+    *(opened_in(0, OUT), 0),
+)

@@ -6,7 +6,8 @@ text is in. Text is moved nowhere: what a table may not hold stays where it stan
 
 An element that hides its text hides it when it is closed, by its own end tag or by that of an
 element around it. One that nothing but the end of the page closes hides nothing: a browser would
-show nothing behind it, but a forgotten `</video>` must not cost us the rest of the page.
+show nothing behind it, but a forgotten `</video>` must not cost us the rest of the page. Only what
+`visibility:hidden` hides is never written, because elements in it may be visible again.
 
 Everything is linear in the page but for walks through the stack, and those share a budget (`WALK`).
 """
@@ -16,6 +17,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lycosa.page.html_attributes import (
+    attributes_of,
+    breaks_out,
+    closes_itself,
+    is_hinted,
+    lower,
+)
 from lycosa.page.html_elements import (
     ANCHOR,
     BLOCK,
@@ -23,16 +31,19 @@ from lycosa.page.html_elements import (
     CELL,
     CLOSES_P,
     COUNTED,
+    DARK,
     FLAGS,
+    FLEX,
     FRAMES,
+    HIDES,
     HTML,
     IN_TABLE,
+    MATH,
     NOTED,
     ODD,
-    OPENED,
     OUT,
     PART,
-    PLAIN,
+    PRE,
     RAW,
     REOPENS,
     ROOT,
@@ -44,32 +55,30 @@ from lycosa.page.html_elements import (
     UNKNOWN,
     VOID,
     Open,
+    opened_in,
 )
-from lycosa.page.html_references import in_attribute, in_text, in_title
+from lycosa.page.html_references import in_attribute, in_title
 from lycosa.page.html_stack import (
     BUTTONS,
     HEADINGS,
     ITEMS,
     MAX_DEPTH,
-    SEPARATOR,
     TABLES,
     Stack,
     html_in,
 )
+from lycosa.page.html_style import considered
+from lycosa.page.html_text import LINE, NOTHING, clean, fold, is_marked, kept
 
 # Beyond these Python takes too long; of 1,330 real pages none had half. The C has no such bounds.
 MAX_TAGS = 45_000  # and comments, about 1 us each
 MAX_SLOW = 18_000  # of those that take more thought; links and their like count three times
-MAX_REFERENCES = 60_000  # '&' looked at; text with more is left out
-MAX_ATTRIBUTES = 1 << 18  # characters of the attributes of tags that say something
 TITLE_BYTES = 8_192  # looked at
-HREF_BYTES = 8_192  # far above the longest URL that is ever crawled
 
 _known = FLAGS.get
 _POINTS_SVG = frozenset(("foreignobject", "desc", "title"))
 _POINTS_MATH = frozenset(("mi", "mo", "mn", "ms", "mtext"))
 _A, _NOBR = (frozenset((name,)) for name in ("a", "nobr"))
-_FONT = frozenset(("color", "face", "size"))
 _IMPLIED = {  # elements that the next of their kind closes
     "option": frozenset(("option",)),
     "optgroup": frozenset(("option", "optgroup")),
@@ -77,9 +86,6 @@ _IMPLIED = {  # elements that the next of their kind closes
     **dict.fromkeys(("rt", "rp"), frozenset(("rb", "rt", "rp"))),
 }
 _END_SELECT = frozenset(("input", "keygen", "textarea"))
-_ASKED = frozenset(
-    ("href", "src", "rel", "name", "content", "lang", "type", "xml:lang", "http-equiv", "hreflang")
-)
 _PAGES = ("text/html", "application/xhtml+xml")
 
 _WS = r" \t\n\f\r"
@@ -103,10 +109,6 @@ _TOKEN = re.compile(
     rf"([^<]*+)<(/?)({_NAME})({_COMMON}(?=>)|(?:[{_WS}/]*+{_ONE}){_ALL}[{_WS}/]*+)>"
 ).match
 _TAG_BEGINS = re.compile(r"/?[A-Za-z]").match
-_ATTRIBUTE = re.compile(
-    rf"([^{_WS}/>][^{_WS}/>=]*+)"
-    rf"(?:[{_WS}]*+=[{_WS}]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^{_WS}>]*+)))?"
-).finditer
 _COMMENT_END = re.compile(r"--!?>").search
 _SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_WS}/>])", re.I | re.A).search
 _RAW = ("script", "style", "textarea", "title", "iframe", "noframes", "noembed", "xmp")
@@ -127,29 +129,15 @@ def scan(page: bytes, _: object, max_items: int, max_text: int) -> tuple[str, li
     return fold("".join(reader.texts)), reader.items, reader.dropped
 
 
-def fold(text: str) -> str:
-    """One line per block, single spaces within."""
-    for space in "\n\t\r\f\xa0":
-        if space in text:
-            text = text.replace(space, " ")
-    if "\0" in text:
-        text = text.replace("\0", "")
-    while text.rfind("  ") >= 0:
-        text = text.replace("  ", " ")
-    return "\n".join(filter(None, [line.strip(" ") for line in text.split(SEPARATOR)]))
-
-
 class _Page(Stack):
     """The state of one pass."""
 
-    __slots__ = ("attributes", "budget", "dropped", "page", "references", "slow", "unclosed")
+    __slots__ = ("budget", "marked", "page", "slow", "unclosed")
 
     def __init__(self, page: str, max_items: int) -> None:
         super().__init__(max_items)
         self.page = page
-        self.dropped = 0
-        self.attributes = MAX_ATTRIBUTES  # characters still to be looked at
-        self.references = MAX_REFERENCES
+        self.marked = is_marked(page)
         self.budget = iter(range(MAX_TAGS))
         self.slow = MAX_SLOW
         self.unclosed = False  # there is no more </noscript>
@@ -160,8 +148,8 @@ class _Page(Stack):
         What most tags do is done here and not in methods, which would double the time.
         """
         page, stack, write = self.page, self.stack, self.texts.append
-        push, pop, known, html, plain = stack.append, stack.pop, _known, HTML, PLAIN
-        waiting = self.waiting
+        push, pop, known, html = stack.append, stack.pop, _known, HTML
+        waiting, marked = self.waiting, self.marked
         for _ in self.budget:
             if at >= end:
                 return
@@ -174,34 +162,42 @@ class _Page(Stack):
             if text:
                 if waiting:
                     self.reopen()
-                write(self.decoded(text) if "&" in text else text)
+                if marked or stack[-1][8]:
+                    self.show(text)
+                else:
+                    write(self.decoded(text) if "&" in text else text)
             flags = known(name)
             if flags is None:
-                name = _lower(name)
+                name = lower(name)
                 flags = known(name, UNKNOWN)
             top = stack[-1]
             if closing:
                 if top[0] != name or top[2] != html:
                     self.end(name, flags)
-                elif flags & COUNTED:
+                elif top[1] & COUNTED or top[5] >= 0:
                     self.cut(len(stack) - 1)
                 else:
                     pop()
-            elif flags & plain and top[2] == html and top[4] < SELECT and len(stack) < MAX_DEPTH:
+                    if top[1] & BLOCK:
+                        write(LINE)
+                continue
+            opened = None if attributes and is_hinted(attributes) else top[7].get(name)
+            if opened is not None:
                 if flags & CLOSES_P:
                     if self.p:
                         self.close_p()
-                        top = stack[-1]
+                        opened = stack[-1][7].get(name)
                 elif waiting and flags & REOPENS:
                     self.reopen()
-                push(OPENED[top[4]][name])
-                if name == "p":
-                    self.p += 1
-            else:
+                    opened = stack[-1][7].get(name)
+            if opened is None or len(stack) >= MAX_DEPTH:
                 at = self.start(name, flags, attributes, at, end)
                 continue
+            push(opened)
+            if name == "p":
+                self.p += 1
             if flags & BLOCK:
-                write(SEPARATOR)
+                write(LINE)
 
     def other(self, at: int, end: int) -> int:
         """Text, and what begins with '<' and is no tag: where it ends."""
@@ -213,7 +209,7 @@ class _Page(Stack):
         text = page[at : end if mark < 0 else mark]
         if text and self.waiting:
             self.reopen()
-        self.texts.append(self.decoded(text))
+        self.show(text)
         if mark < 0:
             return end
         following = page[mark + 1 : min(mark + 3, end)]
@@ -223,12 +219,12 @@ class _Page(Stack):
             return self.comment(mark + 4, end)
         if self.stack[-1][2] != HTML and page.startswith("<![CDATA[", mark, end):
             stop = page.find("]]>", mark + 9, end)
-            self.texts.append(page[mark + 9 : end if stop < 0 else stop])
+            self.show(page[mark + 9 : end if stop < 0 else stop], literal=True)
             return end if stop < 0 else stop + 3
         if following[:1] in ("!", "?") or (following[:1] == "/" and len(following) > 1):
             stop = page.find(">", mark, end)
             return end if stop < 0 else stop + 1
-        self.texts.append("<")  # just a character
+        self.show("<")  # just a character
         return mark + 1
 
     def comment(self, at: int, end: int) -> int:
@@ -248,15 +244,17 @@ class _Page(Stack):
         top = self.stack[-1]
         mode = top[4]
         if top[2] != HTML and not html_in(top, name):
-            if not (flags & BREAKOUT or (name == "font" and _breaks_out(attributes))):
+            if not (flags & BREAKOUT or (name == "font" and breaks_out(attributes))):
                 self.foreign(name, flags, attributes, top)
                 return at
             self.leave_foreign()
             mode = self.stack[-1][4]
+        style = 0
+        if is_hinted(attributes) or name in ("dialog", "template"):
+            flags, style = considered(name, flags, attributes_of(attributes))
         if mode >= SELECT:
             if not self.within(name, flags, attributes, mode):
-                if flags & BLOCK:
-                    self.texts.append(SEPARATOR)
+                self.break_at(flags)
                 return at
             mode = self.stack[-1][4]
         if flags & NOTED:
@@ -267,21 +265,28 @@ class _Page(Stack):
         elif self.waiting and flags & REOPENS and not flags & ANCHOR:
             self.reopen()
         if flags & ODD:
-            at = self.odd(name, flags, attributes, at, end)
+            at = self.odd(name, flags, attributes, at, end, style)
         elif not flags & VOID:
-            self.push(name, flags, OUT if name == "template" else mode)
-        if flags & BLOCK:
-            self.texts.append(SEPARATOR)
+            self.push(name, flags, OUT if name == "template" else mode, style)
+        self.break_at(flags)
         return at
+
+    def break_at(self, flags: int) -> None:
+        """Breaks the line where a start tag was, if its element does."""
+        look = self.stack[-1][8]
+        breaks = flags & BLOCK or (flags & VOID and look & FLEX and not flags & HIDES)
+        if breaks and not flags & (PART | RAW) and not look & DARK:
+            self.texts.append(LINE)
 
     def foreign(self, name: str, flags: int, attributes: str, top: Open) -> None:
         """A start tag in a drawing or a formula."""
         if flags & ANCHOR:
             self.anchor(attributes)
-        self.texts.append(SEPARATOR)
-        if len(self.stack) >= MAX_DEPTH or _closes_itself(attributes):
-            return
         space, point = top[2], 0
+        if space == MATH:
+            self.texts.append(" ")  # "x2" would be another number
+        if len(self.stack) >= MAX_DEPTH or closes_itself(attributes):
+            return
         if space == SVG:
             point = 2 if name in _POINTS_SVG else 0
         elif name in _POINTS_MATH:
@@ -290,7 +295,9 @@ class _Page(Stack):
             encoding = attributes_of(attributes).get("encoding", "")
             point = 2 if in_attribute(encoding).lower() in _PAGES else 0
         stops = SPECIAL | SCOPE if point or name == "annotation-xml" else 0
-        self.stack.append((name, stops, space, point, top[4], -1, -1))
+        if space == MATH and name in ("annotation", "annotation-xml"):
+            stops |= HIDES
+        self.push_foreign(name, stops, space, point, top)
 
     def within(self, name: str, flags: int, attributes: str, mode: int) -> bool:
         """A start tag in a <select> or a <frameset>: whether it ends that, or counts in it."""
@@ -312,13 +319,13 @@ class _Page(Stack):
             self.note(name, attributes)
         return False
 
-    def odd(self, name: str, flags: int, attributes: str, at: int, end: int) -> int:
+    def odd(self, name: str, flags: int, attributes: str, at: int, end: int, style: int) -> int:
         """A start tag with rules of its own."""
         stack = self.stack
         if flags & RAW:
-            return self.raw(name, at, end)
+            return self.raw(name, at, end, bool(flags & HIDES))
         if flags & PART:
-            self.part(name, flags)
+            self.part(name, flags, style)
             return at
         if flags & ANCHOR:
             if self.a or self.waiting:
@@ -342,29 +349,29 @@ class _Page(Stack):
                 return at
             self.form = not self.templates
         elif name in ("svg", "math"):
-            if not _closes_itself(attributes):
-                self.begin_foreign(name)
+            if not closes_itself(attributes):
+                self.begin_foreign(name, flags)
             return at
         elif name == "table":
             if stack[-1][4] == IN_TABLE:  # in a table, but in no cell of it
                 self.close(TABLES, TABLE_SCOPE)
-            self.push(name, flags, IN_TABLE)
+            self.push(name, flags, IN_TABLE, style)
             return at
         elif name == "select":
-            self.push(name, flags, SELECT)
+            self.push(name, flags, SELECT, style)
             return at
         elif name == "frameset":
             self.frameset(name, flags)
             return at
         if not flags & VOID:
-            self.push(name, flags, stack[-1][4])
+            self.push(name, flags, stack[-1][4], style)
         return at
 
-    def raw(self, name: str, at: int, end: int) -> int:
+    def raw(self, name: str, at: int, end: int, hidden: bool) -> int:
         """Text in which there are no tags: where it ends."""
         page = self.page
         if name == "plaintext":
-            self.texts.append(SEPARATOR + page[at:end])
+            self.show_raw(name, page[at:end], hidden)
             return end
         if name == "script":
             return self.script(at, end)
@@ -380,17 +387,26 @@ class _Page(Stack):
                 self.unclosed = True
                 return at
             self.noscript(at, stop)
+        elif name in ("textarea", "xmp"):
+            self.show_raw(name, page[at:stop], hidden)
         return stop
 
+    def show_raw(self, name: str, text: str, hidden: bool) -> None:
+        """Raw text that is seen, with its lines: stands alone, unless there is nothing in it."""
+        if hidden or self.stack[-1][8] & DARK:
+            return
+        text = self.kept(text, name != "textarea")
+        if name != "textarea" or text.strip(NOTHING):
+            self.texts += LINE, text, LINE
+
     def noscript(self, at: int, stop: int) -> None:
-        """A browser with scripts shows nothing of it: the text is dropped, the links are kept."""
-        texts, depth = len(self.texts), len(self.stack)
-        self.stack.append(ROOT)
+        """Runs no scripts, so it is markup. No tag in it closes anything around it."""
+        depth, look = len(self.stack), self.stack[-1][8] & (PRE | DARK)
+        self.stack.append((*ROOT[:7], opened_in(look, OUT), look))
         self.unclosed = True  # there is none up to `stop`
         self.run(at, stop)
         self.unclosed = False
         self.cut(depth)
-        del self.texts[texts:]
 
     def script(self, at: int, end: int) -> int:
         """Where a script ends, which may have been hidden from old browsers by a comment."""
@@ -418,81 +434,21 @@ class _Page(Stack):
                 double = True
         return end
 
-    # -- what tags say ------------------------------------------------------------------------
+    # -- text ---------------------------------------------------------------------------------
 
-    def keep(self, item: Any) -> None:
-        self.items.append(item)
-        self.items_left -= 1
-
-    def few(self, attributes: str) -> str:
-        """The attributes of a tag, none if the page had too many."""
-        self.attributes -= len(attributes)
-        self.references -= attributes.count("&")
-        return attributes if self.attributes >= 0 and self.references >= 0 else ""
-
-    def decoded(self, text: str) -> str:
-        """Text with its references replaced, nothing if the page had too many."""
-        self.references -= text.count("&")
-        return in_text(text) if self.references >= 0 else ""
-
-    def anchor(self, attributes: str) -> None:
-        """<a>: its href, or (href, rel) if it has a rel."""
-        found = attributes_of(self.few(attributes))
-        href = found.get("href", "").lstrip(" \t\n\f\r")
-        if not href or href[0] == "#" or _bytes(href) > HREF_BYTES:
+    def show(self, text: str, literal: bool = False) -> None:
+        """Text of the current element, however it looks."""
+        look = self.stack[-1][8]
+        if look & DARK:
             return
-        if self.items_left <= 0:
-            self.dropped += 1
+        if look & PRE:
+            self.texts.append(self.kept(text, literal))
             return
-        link = in_attribute(href)
-        if (rel := found.get("rel")) is None:
-            self.keep(link)
-        else:
-            rel = rel.encode()[:HREF_BYTES].decode("utf-8", "ignore")
-            self.keep((link, in_attribute(rel)))
+        text = text if literal else self.decoded(text)
+        self.texts.append(clean(text) if self.marked else text)
 
-    def note(self, name: str, attributes: str) -> None:
-        """Any other tag that says something: (name, its attributes)."""
-        if self.items_left <= 0:
-            self.dropped += 1
-            return
-        values: dict[str, str] = {}
-        for match in _ATTRIBUTE(self.few(attributes)):
-            key = _lower(match[1])
-            if key in _ASKED:
-                value = match[2] or match[3] or match[4] or ""
-                if _bytes(value) <= HREF_BYTES:
-                    values.setdefault(key, in_attribute(value))
-        self.keep((name, values))
-
-
-def _lower(name: str) -> str:
-    """Lower case of ASCII letters only: U+212A is no 'k' here."""
-    if name.isascii():
-        return name.lower()
-    return name.encode().lower().decode()
-
-
-def _bytes(value: str) -> int:
-    return len(value) if value.isascii() else len(value.encode())
-
-
-def attributes_of(text: str) -> dict[str, str]:
-    """The attributes of a tag, not decoded; the first of a name counts."""
-    found: dict[str, str] = {}
-    for match in _ATTRIBUTE(text):
-        found.setdefault(_lower(match[1]), match[2] or match[3] or match[4] or "")
-    return found
-
-
-def _breaks_out(attributes: str) -> bool:
-    """Whether a <font> is one of HTML."""
-    return not _FONT.isdisjoint(attributes_of(attributes))
-
-
-def _closes_itself(attributes: str) -> bool:
-    """Whether a tag ends in '/>', and the '/' is not the end of a value."""
-    if not attributes.endswith("/"):
-        return False
-    ends = [found.end() for found in _ATTRIBUTE(attributes)]
-    return not ends or ends[-1] < len(attributes)
+    def kept(self, text: str, literal: bool) -> str:
+        """Text whose lines and spaces are kept."""
+        text = text.replace("\r\n", "\n")
+        text = text if literal else self.decoded(text)
+        return kept(clean(text) if self.marked else text)

@@ -7,21 +7,26 @@ so nothing is moved. `_scan.c` has the same rules, function by function.
 
 from __future__ import annotations
 
-from typing import Any
-
 from lycosa.page.html_elements import (
     BARRIER,
+    BLOCK,
     CELL,
+    COUNTED,
+    DARK,
     FLAGS,
+    FLEX,
     FORMAT,
     FRAMES,
     HIDES,
     HTML,
+    IN_ROW,
     IN_SCOPE,
     IN_TABLE,
     MARKER,
     MATH,
+    NO_OPENED,
     PART,
+    PRE,
     RAW,
     ROOT,
     SCOPE,
@@ -31,12 +36,25 @@ from lycosa.page.html_elements import (
     TABLE_SCOPE,
     VOID,
     Open,
+    opened_in,
 )
+from lycosa.page.html_found import PageFound
+from lycosa.page.html_style import (
+    AS_CELL,
+    AS_ROW,
+    DARKENED,
+    FLEXED,
+    FOLDED,
+    INLINED,
+    KEPT,
+    LIT,
+)
+from lycosa.page.html_text import CELL as CELL_MARK
+from lycosa.page.html_text import END_ROW, LINE, NOTHING, ROW
 
 MAX_REOPENED = 16  # formatting elements that wait to go on
 MAX_DEPTH = 500  # open elements; browsers have such a limit too
 WALK = 50_000  # steps through the stack that one page may cost; real ones take up to 3,500
-SEPARATOR = "\x1e"  # a control character that separates records, hence lines
 
 _GROUPS = frozenset(("tbody", "tfoot", "thead"))
 _CONTEXTS = {  # what a part of a table is put in: whatever is open between is closed
@@ -53,22 +71,16 @@ _DD = ITEMS - _LI
 _LISTS = frozenset(("ol", "ul"))
 _BEFORE_ITEMS = frozenset(("address", "div", "p"))  # that a list item is looked for behind
 _NONE: frozenset[str] = frozenset()
-_NOTHING = " \t\n\f\r\xa0\0" + SEPARATOR
 
 
-class Stack:
+class Stack(PageFound):
     """The open elements of a page, and what was found in it so far."""
 
-    __slots__ = (
-        *("a", "form", "items", "items_left", "markers", "p", "stack", "templates", "texts"),
-        *("waiting", "walk"),
-    )
+    __slots__ = ("a", "form", "markers", "p", "stack", "templates", "waiting", "walk")
 
     def __init__(self, max_items: int) -> None:
+        super().__init__(max_items)
         self.stack = [ROOT]
-        self.texts: list[str] = []
-        self.items: list[Any] = []
-        self.items_left = max_items
         self.walk = WALK
         self.p = self.a = self.templates = self.markers = 0  # how many are open
         # Formatting elements that were closed with a block and go on behind it, each with the
@@ -76,15 +88,37 @@ class Stack:
         self.waiting: list[tuple[int, str]] = []
         self.form = False  # a form is open: another one in it is ignored
 
-    def push(self, name: str, flags: int, mode: int) -> None:
+    def push(self, name: str, flags: int, mode: int, style: int = 0) -> None:
         stack = self.stack
         if len(stack) >= MAX_DEPTH:
             return
+        around = stack[-1][8]
+        look = around & (PRE | DARK)
+        marks = -1, -1
         if flags & HIDES:
-            stack.append((name, flags, HTML, 0, mode, len(self.texts), len(self.items)))
-            self.templates += name == "template"
-        else:
-            stack.append((name, flags, HTML, 0, mode, -1, -1))
+            marks = len(self.texts), len(self.items)
+        elif around & DARK:
+            if not style & LIT:
+                flags &= ~BLOCK
+        elif around & FLEX:
+            flags |= BLOCK
+            self.texts.append(LINE)
+        if name == "template":
+            self.templates += 1
+            if not flags & HIDES:
+                self.texts.append(" ")  # a shadow stands in its line
+        elif name in ("pre", "listing"):
+            look |= PRE
+        elif name == "tr":
+            look |= IN_ROW
+            self.texts.append(ROW)
+        if style:
+            look = self.dressed(look, style)
+            if look & DARK:
+                flags &= ~BLOCK
+            if look & IN_ROW:
+                flags |= COUNTED
+        stack.append((name, flags, HTML, 0, mode, *marks, opened_in(look, mode), look))
         if flags & MARKER:
             self.markers += 1
         elif name == "p":
@@ -92,19 +126,41 @@ class Stack:
         elif name == "a":
             self.a += 1
 
+    def dressed(self, look: int, style: int) -> int:
+        """The look of an element with a style."""
+        if style & KEPT:
+            look |= PRE
+        if style & FOLDED:
+            look &= ~PRE
+        if style & FLEXED:
+            look |= FLEX
+        if style & DARKENED:
+            look |= DARK
+        elif style & LIT:
+            look &= ~DARK
+        if style & AS_CELL:
+            self.texts.append(CELL_MARK)
+        if style & AS_ROW and not look & IN_ROW:
+            look |= IN_ROW
+            self.texts.append(ROW)
+        return look
+
     def cut(self, depth: int) -> None:
         """Closes the element at a depth and all in it, and forgets what they hide."""
         stack = self.stack
         while len(stack) > depth:
-            name, flags, space, _, _, texts, items = stack.pop()
+            name, flags, space, _, _, texts, items, _, look = stack.pop()
             if texts >= 0:
                 del self.texts[texts:]
-                if name == "template":
-                    self.templates -= 1
+                if name == "template" and space == HTML:
                     self.items_left += len(self.items) - items
                     del self.items[items:]
-            elif space == HTML:
-                self.forget(name)
+            elif look & IN_ROW or (name == "table" and space == HTML):
+                self.texts.append(END_ROW)
+            elif flags & BLOCK:
+                self.texts.append(LINE)
+            if space == HTML and flags & COUNTED:
+                self.forget(name, flags)
             if flags & MARKER:
                 self.markers -= 1
                 while self.waiting and self.waiting[-1][0] > self.markers:
@@ -112,11 +168,15 @@ class Stack:
             elif flags & FORMAT and len(stack) > depth and len(self.waiting) < MAX_REOPENED:
                 self.waiting.append((self.markers, name))
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: str, flags: int) -> None:
         if name == "p":
             self.p -= 1
         elif name == "a":
             self.a -= 1
+        elif name == "template":
+            self.templates -= 1
+            if not flags & HIDES:
+                self.texts.append(" ")
 
     def reopen(self) -> None:
         """Formatting elements that were closed with a block around them go on."""
@@ -142,7 +202,7 @@ class Stack:
         stops |= BARRIER
         for depth in range(len(stack) - 1, -1, -1):
             self.walk -= 1
-            name, flags, space, _, _, _, _ = stack[depth]
+            name, flags, space, *_ = stack[depth]
             if space == HTML and name in names:
                 return depth
             if flags & stops or (space == HTML and name in also):
@@ -173,7 +233,7 @@ class Stack:
         if len(blocks) < 8:
             self.cut(blocks[-1] + 1 if blocks else depth)
         if blocks:
-            self.forget(stack[depth][0])
+            self.forget(stack[depth][0], stack[depth][1])
             inner = stack[depth + 1 : blocks[-1] + 1]
             stack[depth : blocks[-1] + 1] = [each for each in inner if each[1] & (SPECIAL | FORMAT)]
 
@@ -190,7 +250,7 @@ class Stack:
         depth = len(self.stack) - 1
         while depth > 0 and self.walk > 0:
             self.walk -= 1
-            each, flags, space, _, _, _, _ = self.stack[depth]
+            each, flags, space, *_ = self.stack[depth]
             if space == HTML and each in names:
                 self.cut(depth)
                 break
@@ -199,7 +259,7 @@ class Stack:
             depth -= 1
         self.close_p()
 
-    def part(self, name: str, flags: int) -> None:
+    def part(self, name: str, flags: int, style: int) -> None:
         """A part of a table, which closes all that is open in the table where it may not be."""
         stack = self.stack
         if stack[-1][4] not in (IN_TABLE, CELL):
@@ -208,28 +268,39 @@ class Stack:
         if not depth:
             return
         self.cut(depth + 1)
+        cell = name in ("td", "th")
         if name in _CONTEXTS and stack[-1][0] == "table":
             self.push("tbody", FLAGS["tbody"], IN_TABLE)
-        if name in ("td", "th") and stack[-1][0] != "tr":
+        if cell and stack[-1][0] != "tr":
             self.push("tr", FLAGS["tr"], IN_TABLE)
-        if name != "col":
-            self.push(name, flags, CELL if name in ("td", "th", "caption") else IN_TABLE)
+        if name == "col":
+            return
+        self.push(name, flags, CELL if cell or name == "caption" else IN_TABLE, style)
+        if stack[-1][1] & BLOCK:
+            self.texts.append(LINE)
+        elif cell and not style & (INLINED | AS_CELL):
+            self.texts.append(CELL_MARK)
 
-    def begin_foreign(self, name: str) -> None:
+    def begin_foreign(self, name: str, flags: int) -> None:
         """A drawing, which hides its text, or a formula."""
-        mode = self.stack[-1][4]
+        top = self.stack[-1]
         if len(self.stack) >= MAX_DEPTH:
             return
-        if name == "svg":
-            marks = len(self.texts), len(self.items)
-            self.stack.append((name, HIDES, SVG, 0, mode, *marks))
-        else:
-            self.stack.append((name, 0, MATH, 0, mode, -1, -1))
+        space = SVG if name == "svg" else MATH
+        self.push_foreign(name, flags & HIDES, space, 0, top)
+
+    def push_foreign(self, name: str, flags: int, space: int, point: int, top: Open) -> None:
+        marks = (len(self.texts), len(self.items)) if flags & HIDES else (-1, -1)
+        if top[8] & FLEX and not flags & HIDES and not top[8] & DARK:
+            flags |= BLOCK
+            self.texts.append(LINE)
+        look = top[8] & (PRE | DARK)
+        self.stack.append((name, flags, space, point, top[4], *marks, NO_OPENED, look))
 
     def frameset(self, name: str, flags: int) -> None:
         """Frames instead of a body, if there was nothing to read yet."""
         if self.stack[-1][4] != FRAMES:
-            if any(text.strip(_NOTHING) for text in self.texts):
+            if any(text.strip(NOTHING) for text in self.texts):
                 return
             self.cut(1)
         self.push(name, flags | HIDES, FRAMES)
@@ -244,6 +315,8 @@ class Stack:
         mode = self.stack[-1][4]
         if mode >= SELECT and not self.end_within(name, flags, mode):
             return
+        if name == "br" or (name == "p" and not self.find(_P, SCOPE, BUTTONS)):
+            self.texts.append(LINE)  # it makes an element all the same
         if flags & VOID or flags & RAW:
             return
         if name == "p":

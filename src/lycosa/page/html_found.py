@@ -1,0 +1,76 @@
+"""What the Python reader found in a page so far: text in pieces, links, tags that say something.
+
+Owns the bounds on attributes and character references, beyond which Python takes too long; the C
+has none. Of 1,330 real pages none had half. Knows no elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lycosa.page.html_attributes import attributes_of, each_attribute, size_of
+from lycosa.page.html_references import in_attribute, in_text
+
+MAX_REFERENCES = 60_000  # '&' looked at; text with more is left out
+MAX_ATTRIBUTES = 1 << 18  # characters of the attributes of tags that say something
+HREF_BYTES = 8_192  # far above the longest URL that is ever crawled
+
+_ASKED = frozenset(
+    ("href", "src", "rel", "name", "content", "lang", "type", "xml:lang", "http-equiv", "hreflang")
+)
+
+
+class PageFound:
+    """Text and notes of one page."""
+
+    __slots__ = ("attributes", "dropped", "items", "items_left", "references", "texts")
+
+    def __init__(self, max_items: int) -> None:
+        self.texts: list[str] = []
+        self.items: list[Any] = []
+        self.items_left = max_items
+        self.dropped = 0
+        self.attributes = MAX_ATTRIBUTES  # characters still to be looked at
+        self.references = MAX_REFERENCES
+
+    def keep(self, item: Any) -> None:
+        self.items.append(item)
+        self.items_left -= 1
+
+    def few(self, attributes: str) -> str:
+        """The attributes of a tag, none if the page had too many."""
+        self.attributes -= len(attributes)
+        self.references -= attributes.count("&")
+        return attributes if self.attributes >= 0 and self.references >= 0 else ""
+
+    def decoded(self, text: str) -> str:
+        """Text with its references replaced, nothing if the page had too many."""
+        self.references -= text.count("&")
+        return in_text(text) if self.references >= 0 else ""
+
+    def anchor(self, attributes: str) -> None:
+        """<a>: its href, or (href, rel) if it has a rel."""
+        found = attributes_of(self.few(attributes))
+        href = found.get("href", "").lstrip(" \t\n\f\r")
+        if not href or href[0] == "#" or size_of(href) > HREF_BYTES:
+            return
+        if self.items_left <= 0:
+            self.dropped += 1
+            return
+        link = in_attribute(href)
+        if (rel := found.get("rel")) is None:
+            self.keep(link)
+        else:
+            rel = rel.encode()[:HREF_BYTES].decode("utf-8", "ignore")
+            self.keep((link, in_attribute(rel)))
+
+    def note(self, name: str, attributes: str) -> None:
+        """Any other tag that says something: (name, its attributes)."""
+        if self.items_left <= 0:
+            self.dropped += 1
+            return
+        values: dict[str, str] = {}
+        for key, value in each_attribute(self.few(attributes)):
+            if key in _ASKED and size_of(value) <= HREF_BYTES:
+                values.setdefault(key, in_attribute(value))
+        self.keep((name, values))
