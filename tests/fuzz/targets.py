@@ -429,11 +429,13 @@ def sitemap(data: bytes) -> None:
 def charset_(data: bytes) -> None:
     content_type, _, body = data.partition(b"\n")
     kind = content_type.decode("latin-1")
+    tld = kind[-3:]
     charset.sniff(body, kind)
-    found, name = charset.to_text(body, kind)
+    found, name = charset.to_text(body, kind, tld)
     assert isinstance(found, str) and name
     page, _ = charset.to_utf8(body, kind)
     assert isinstance(page, bytes)
+    assert charset.guess(body, tld) == encoding.label(charset.guess(body, tld))
     encoding.label(kind)
 
 

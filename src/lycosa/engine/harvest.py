@@ -206,7 +206,8 @@ class Harvest:
             # Its type was not told, or could not be seen before unpacking.
             row.outcome = Outcome.NOT_TEXT
             return
-        parsed = parse(body, content_type, obey_nofollow=self.rules.obey_nofollow)
+        tld = host_of(url.url).rpartition(".")[2]
+        parsed = parse(body, content_type, tld=tld, obey_nofollow=self.rules.obey_nofollow)
         noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"))
         parsed.noindex |= noindex
         parsed.nofollow |= nofollow
