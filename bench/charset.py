@@ -27,11 +27,11 @@ from lycosa.page import charset
 from lycosa.page.encoding import codec, label, text_of
 
 # What chardetng can answer; a page in KOI8-R is read as KOI8-U.
-NAMED = frozenset(
+NAMED = (
     "big5 euc-jp euc-kr gb18030 ibm866 iso-2022-jp iso-8859-2 iso-8859-4 iso-8859-5 iso-8859-6"
     " iso-8859-7 iso-8859-8 iso-8859-13 koi8-r koi8-u shift_jis utf-8 windows-874 windows-1250"
     " windows-1251 windows-1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257"
-    " windows-1258".split()
+    " windows-1258"
 )
 # Names of chardet's directories that are no labels; UTF-16 says nothing without its byte order.
 DIRECTORIES = {"cp932": "shift_jis", "cp949": "euc-kr", "utf-8-sig": "utf-8", "utf-16": ""}
@@ -80,7 +80,9 @@ def archived(path: Path) -> Iterator[Page]:
             file = archive.extractfile(member)
             assert file is not None
             body = DECLARATION.sub(b"", file.read())
-            yield Page("/".join(parts[2:]), encoding if encoding in NAMED else "", tld, body)
+            yield Page(
+                "/".join(parts[2:]), encoding if encoding in NAMED.split() else "", tld, body
+            )
 
 
 def own() -> Iterator[Page]:

@@ -92,7 +92,9 @@ def test_the_hosts_ending_decides_where_the_bytes_do_not() -> None:
     }
 
 
-@pytest.mark.parametrize("tld", ["", "COM", "co.uk", ".de", "\xff", "1", "127", "a_b", "-", "x" * 99])
+@pytest.mark.parametrize(
+    "tld", ["", "COM", "co.uk", ".de", "\xff", "1", "127", "a_b", "-", "x" * 99]
+)
 def test_what_is_no_ending_is_no_hint(tld: str) -> None:
     """chardetng panics on some of these."""
     assert guess(b"<p>caf\xe9 au lait", tld) == guess(b"<p>caf\xe9 au lait")
