@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 PROBE = 90  # characters of each of the two places that are looked at first
-PIECE = 300  # characters of a place that is looked at where they differ
+PIECE = 300  # characters of a place that is looked at where they leave a doubt
 PIECES = 4
 LEAST_LETTERS = 20  # below this a guess is worth nothing; a CJK character counts for CJK_LETTERS
 CJK_LETTERS = 3  # how many letters of an alphabet say as much as one character

@@ -277,8 +277,8 @@ OPTIONS: tuple[Option, ...] = (
            shown_default="no limit"),
     Option("max-duration", seconds("3650d", above=True), None, "stop after this long", "TIME",
            unit="seconds", shown_default="no limit"),
-    Option("language", LANGUAGE, (), "keep only pages in this language, and count links from each of"
-           " them anew for --max-depth", "CODE", repeat=True, shared=True,
+    Option("language", LANGUAGE, (), "keep only pages in this language, and count links from each"
+           " of them anew for --max-depth", "CODE", repeat=True, shared=True,
            shown_default="all languages"),
     Option("max-depth", number(0, 65_536), None, "follow at most this many links from a seed, and"
            " from a page in a --language that is wanted", "N",
