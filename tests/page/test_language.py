@@ -146,13 +146,13 @@ def test_places_are_few_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     from lycosa.page import language
 
     seen: list[str] = []
-    asked = language._detector()
+    asked = language.detector()
 
     def watched(text: str) -> Any:
         seen.append(text)
         return asked(text)
 
-    monkeypatch.setattr(language, "_detector", lambda: watched)
+    monkeypatch.setattr(language, "detector", lambda: watched)
     languages(f"{TEXTS['de']} {TEXTS['fr']} {TEXTS['it']} " * 500, "")
     assert len(seen) <= 2 + PIECES and max(map(len, seen)) <= PIECE
 

@@ -165,14 +165,16 @@ def _vote(place: str) -> _Vote:
         said = sum(map(len, runs)) * CJK_LETTERS
         if said >= sum(map(len, _LATIN.findall(place))):
             place = " ".join(runs)
-    found = _detector()(place)
+    found = detector()(place)
     code = _SHORT.get(found.language, found.language) if found.language else ""
     return _Vote(code, found.script or "", chars * found.confidence, chars)
 
 
 @cache
-def _detector() -> Any:
-    from turbohtml.detect import detect_language  # 60 ms: only who reads pages pays for it
+def detector() -> Any:
+    """turbohtml's function. Loading it takes 60 ms: an engine does so before its first visit, and
+    who reads no pages never does."""
+    from turbohtml.detect import detect_language
 
     return detect_language
 
