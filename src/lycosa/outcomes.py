@@ -19,6 +19,7 @@ class Outcome:
     REDIRECT = "redirect"
     NO_HTTPS = "no-https"
     NOINDEX = "noindex"
+    OTHER_LANGUAGE = "other-language"
     NOT_TEXT = "not-text"
     SITEMAP = "sitemap"
     UNDECODABLE = "undecodable"
@@ -84,6 +85,11 @@ OUTCOMES: dict[str, Meaning] = {
     Outcome.NOINDEX: Meaning(
         "it was fetched, but asks not to be kept; its links were followed",
         "the page asks not to be kept: neither text nor WARC",
+        fine=True,
+    ),
+    Outcome.OTHER_LANGUAGE: Meaning(
+        "it was fetched, but is in none of the languages of --language; its links were followed",
+        "`--language` names others than the page is in: neither text nor WARC",
         fine=True,
     ),
     Outcome.NOT_TEXT: Meaning(

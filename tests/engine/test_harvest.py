@@ -55,6 +55,54 @@ def test_other_statuses_are_recorded_without_text_or_links(status: int) -> None:
     assert bench.stats.pages == 1
 
 
+GERMAN = (
+    "<html lang={}><p>Die alte Stadt liegt am Ufer des Flusses, und jedes Jahr besuchen sie viele"
+    " Menschen aus fernen Ländern, um ihre Märkte und Gärten zu sehen.<a href=/x></a>"
+)
+
+
+def test_a_page_knows_its_language() -> None:
+    bench = Bench()
+    bench.page(GERMAN.format("en").encode())
+    (row,) = bench.batch.pages
+    assert (row.outcome, row.language, row.language_score) == ("ok", "de", 100)
+    text = orjson.loads(row.text_row)
+    assert (text["lang"], text["languages"]) == ("en", [["de", 1.0]])
+
+
+def test_a_page_in_another_language_is_not_kept_and_its_links_are_one_deeper() -> None:
+    bench = Bench(languages=frozenset({"fr", "pt"}), keep_warc=True)
+    bench.page(GERMAN.format("fr").encode())
+    (row,) = bench.batch.pages
+    assert (row.outcome, row.status, row.language) == ("other-language", 200, "de")
+    assert (row.text_row, row.warc, row.text_chars) == (b"", (), 0)
+    assert [(link[2], link[3]) for link in bench.batch.links] == [("https://a.test/x", 2)]
+    assert (bench.stats.pages, bench.stats.ok) == (1, 0)
+
+
+def test_from_a_page_in_a_wanted_language_depth_counts_anew() -> None:
+    bench = Bench(ScopeRules(max_depth=1), languages=frozenset({"de"}))
+    bench.page(GERMAN.format("").encode())
+    assert bench.batch.pages[0].outcome == "ok"
+    assert [(link[2], link[3]) for link in bench.batch.links] == [("https://a.test/x", 1)]
+    bench = Bench(ScopeRules(max_depth=1), languages=frozenset({"fr"}))
+    bench.page(GERMAN.format("").encode())
+    assert not bench.batch.links and bench.stats.drops == {"depth": 1}
+
+
+def test_where_nobody_can_tell_the_declaration_counts() -> None:
+    for declared, outcome in (("de-CH", "ok"), ("fr", "other-language"), ("", "other-language")):
+        bench = Bench(languages=frozenset({"de"}))
+        bench.page(f"<html lang='{declared}'><p>Hallo <a href=/x>x</a>".encode())
+        assert bench.batch.pages[0].outcome == outcome, declared
+
+
+def test_a_page_that_asks_not_to_be_kept_is_noindex_in_any_language() -> None:
+    bench = Bench(languages=frozenset({"fr"}))
+    bench.page(f"<meta name=robots content=noindex>{GERMAN.format('')}".encode())
+    assert (bench.batch.pages[0].outcome, bench.batch.pages[0].language) == ("noindex", "")
+
+
 def test_noindex_keeps_no_text_but_follows() -> None:
     bench = Bench()
     bench.page(b"<meta name=robots content=noindex><a href=/x>x</a>")

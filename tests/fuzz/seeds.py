@@ -152,6 +152,11 @@ SEEDS: dict[str, list[bytes]] = {
     "charset": [b"text/html; charset=" + name + b"\n\xe9\x82\xa0<meta charset=utf-8>abc" for name in (
         b"utf-8", b"'latin1'", b"shift_jis", b"utf-16", b"x-user-defined", b"windows-1252", b"gb18030",
         b"big5", b"euc-kr", b"iso-2022-jp", b"replacement", b"nonsense", b"")],
+    "language": [tag + b"\n" + text.encode(codec, "surrogatepass") for tag, text in (
+        (b"de", "Die alte Stadt liegt am Ufer des Flusses, und viele besuchen ihre Märkte. " * 9),
+        (b"zh-TW", "古老的城市坐落在河岸邊，每年有人來到這裡。Debian GNU/Linux " * 9), (b"sq", "kopshtet e tij " * 40),
+        (b"", "Старый город лежит на берегу реки. The old town lies on the river. " * 9), (b"x-y", "\ud800a " * 99),
+        (b"he", "\u05d0\u0627\u0e01\u0915 1 \U0001f600" * 60)) for codec in ("utf-8", "utf-16")],
     "decode": [bytes((kind,)) + body for kind, body in _BODIES.items()]
     + [bytes((kind,)) + body[:-5] for kind, body in _BODIES.items()]
     + [bytes((kind,)) + body + b"rest" for kind, body in _BODIES.items()]

@@ -29,7 +29,7 @@ from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node import seed_file
-from lycosa.page import charset, decode, encoding, html, sitemaps
+from lycosa.page import charset, decode, encoding, html, language, sitemaps
 from lycosa.politeness import retry as retrying
 from lycosa.politeness import robots
 from lycosa.records import Flag, Response
@@ -429,12 +429,29 @@ def sitemap(data: bytes) -> None:
 def charset_(data: bytes) -> None:
     content_type, _, body = data.partition(b"\n")
     kind = content_type.decode("latin-1")
+    tld = kind[-3:]
     charset.sniff(body, kind)
-    found, name = charset.to_text(body, kind)
+    found, name = charset.to_text(body, kind, tld)
     assert isinstance(found, str) and name
     page, _ = charset.to_utf8(body, kind)
     assert isinstance(page, bytes)
+    assert charset.guess(body, tld) == encoding.label(charset.guess(body, tld))
     encoding.label(kind)
+
+
+@target
+def language_(data: bytes) -> None:
+    declared, _, body = data.partition(b"\n")
+    tag = declared.decode("latin-1")
+    for found in (
+        body.decode("utf-8", "replace"),
+        body.decode("utf-16", "surrogatepass") if len(body) % 2 == 0 else "",
+    ):
+        shares = language.languages(found, tag)
+        assert shares == language.languages(found, tag)
+        assert sum(share for _, share in shares) <= 1.001 and len(shares) <= language.PIECES
+        assert all(language.code_of(code) == code for code, _ in shares)
+        assert shares == sorted(shares, key=lambda each: -each[1])
 
 
 @target

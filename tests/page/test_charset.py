@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.page.charset import sniff, to_text, to_utf8
+from lycosa.page import charset
+from lycosa.page.charset import guess, sniff, to_text, to_utf8
 from support.cpu import cpu_seconds
 
 # Python's codec, where it has another name.
-CODECS = {"shift_jis": "cp932", "big5": "big5hkscs", "euc-kr": "cp949"}
+CODECS = {"shift_jis": "cp932", "big5": "big5hkscs", "euc-kr": "cp949", "windows-874": "cp874"}
 SAMPLES = {
     "windows-1251": "Привет, это обычная страница на русском языке. ",
     "shift_jis": "これは日本語のページです。検索のためのテキスト。 ",
@@ -24,6 +25,16 @@ SAMPLES = {
     "windows-1252": "Où est la bibliothèque ? L’élève a déjà été à l’école. ",
     "windows-1253": "Αυτή είναι μια ελληνική σελίδα με κείμενο. ",
     "windows-1255": "זהו דף בעברית עם טקסט רגיל. ",
+    "windows-1256": "هذه صفحة عادية باللغة العربية فيها نص كاف للتجربة. ",
+    "windows-1250": "Příliš žluťoučký kůň úpěl ďábelské ódy, řekl náš starý učitel. ",
+    "iso-8859-2": "Zażółć gęślą jaźń, powiedział stary nauczyciel do swoich uczniów. ",
+    "windows-1254": "Bu sayfa Türkçe yazılmış sıradan bir sayfadır, şöyle güzel bir iş. ",
+    "windows-1257": "Šī ir parasta lapa latviešu valodā, kurā nav norādīts kodējums. ",
+    "windows-874": "นี่คือหน้าเว็บภาษาไทยธรรมดา ไม่มีการระบุรหัสอักขระ ",
+    "koi8-u": "Привіт, це звичайна сторінка українською мовою, її кодування не вказано. ",
+    "ibm866": "Привет, это обычная страница на русском языке, старая и без объявления. ",
+    "iso-8859-5": "Привет, это обычная страница на русском языке, старая и без объявления. ",
+    "iso-2022-jp": "これは日本語のページです。検索のためのテキスト。 ",
 }
 
 
@@ -60,6 +71,51 @@ def test_evidence(body: bytes, content_type: str, expected: str) -> None:
 def test_undeclared_pages_are_recognised(name: str, repeat: int) -> None:
     page = f"<html><body><p>{SAMPLES[name] * repeat}</p>"
     assert to_text(page.encode(CODECS.get(name, name)), "text/html") == (page, name)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_port_of_the_detector_gives_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where chardetng has no wheel."""
+    page = f"<html><body><p>{SAMPLES[name] * 60}</p>".encode(CODECS.get(name, name))
+    monkeypatch.setattr(charset, "detector", charset._ported)
+    assert sniff(page, "text/html") == name
+
+
+def test_the_hosts_ending_decides_where_the_bytes_do_not() -> None:
+    """Of a few accents alone nobody can tell."""
+    page = "<p>árvíztűrő tükörfúrógép".encode("iso-8859-2")
+    assert {tld: guess(page, tld) for tld in ("hu", "de")} == {
+        "hu": "iso-8859-2",
+        "de": "windows-1252",
+    }
+
+
+@pytest.mark.parametrize(
+    "tld", ["", "COM", "co.uk", ".de", "\xff", "1", "127", "a_b", "-", "x" * 99]
+)
+def test_what_is_no_ending_is_no_hint(tld: str) -> None:
+    """chardetng panics on some of these."""
+    assert guess(b"<p>caf\xe9 au lait", tld) == guess(b"<p>caf\xe9 au lait")
+
+
+@pytest.mark.parametrize("name", ["shift_jis", "gb18030", "euc-kr", "big5", "euc-jp"])
+def test_a_page_cut_inside_of_a_character_is_still_recognised(name: str) -> None:
+    page = f"<p>{SAMPLES[name] * 60}".encode(CODECS.get(name, name))
+    assert {sniff(page[:cut], "") for cut in range(1500, 1520)} == {name}
+    assert {sniff(page[:cut], "") for cut in range(150, 160)} == {name}
+
+
+def test_escapes_in_other_pages_are_not_japanese() -> None:
+    assert sniff(b"<p>an escape \x1b$ that means nothing", "") == "utf-8"
+
+
+def test_a_guess_costs_little_however_long_the_page_is() -> None:
+    for unit in HOSTILE:
+        body = (unit * (2 << 20))[: 2 << 20]
+        took = cpu_seconds(partial(guess, body))
+        assert took < 0.03, (unit, took)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

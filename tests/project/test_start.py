@@ -16,7 +16,10 @@ CONTROL = Path(lycosa.__file__).parent / "engine" / "control.py"
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
-        ("import lycosa.engine.loop", {"encodings.cp1250", "encodings.koi8_r", "filecmp"}),
+        (
+            "import lycosa.engine.loop",
+            {"encodings.cp1250", "encodings.koi8_r", "filecmp", "turbohtml", "chardetng_py"},
+        ),
         (
             "import lycosa.node.supervisor",
             {"lycosa.node.verify", "lycosa.archive.reading", "filecmp"},

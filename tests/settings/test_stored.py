@@ -42,6 +42,7 @@ SHARED = {
     "delay": ("70", "140"),
     "ip-delay": ("1", "3"),
     "seeded-urls-only": (True, False),
+    "language": (["de"], ["pt", "gl"]),
     "max-depth": ("0", "5"),
     "max-pages-per-domain": ("7", "8"),
     "max-queued-per-domain": ("70", "80"),

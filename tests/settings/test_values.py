@@ -1,6 +1,7 @@
 """The values themselves: user agent, differences, JSON and pickle."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ def test_user_agent() -> None:
 
 def test_crawl_settings_survive_json_and_pickle() -> None:
     settings = CrawlSettings(email="you@example.org", exclude=("a", "b"), max_depth=0, delay=1.5)
+    settings = replace(settings, language=("de", "nds"))
     assert CrawlSettings.from_json(settings.to_json()) == settings
     assert pickle.loads(pickle.dumps(settings)) == settings
 
@@ -30,11 +32,13 @@ def test_settings_of_other_versions() -> None:
 
 def test_differences_are_readable() -> None:
     here = CrawlSettings(email="you@example.org", delay=1.0, sitemaps=True, exclude=("a",))
+    here = replace(here, language=("de", "pt"))
     there = CrawlSettings(email="you@example.org", max_depth=3)
     assert here.difference(here) == []
     assert here.difference(there) == [
         "--delay: 1 s here, 70 s in the crawl",
         "--exclude-file: 1 lines here, 0 lines in the crawl",
+        "--language: de, pt here, none in the crawl",
         "--max-depth: none here, 3 in the crawl",
         "--sitemaps: on here, off in the crawl",
     ]

@@ -23,6 +23,7 @@ from lycosa.outcomes import Drop, Outcome, of_status
 from lycosa.page import sitemaps
 from lycosa.page.decode import decode
 from lycosa.page.html import PARSE_BYTES, Parsed, parse
+from lycosa.page.language import Shares, code_of, languages
 from lycosa.page.media import OTHER, kind_of
 from lycosa.politeness import robots_tag
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
@@ -46,6 +47,7 @@ SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
 MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes long ones
 LINKS = 40_000  # hrefs whose URLs are remembered, 450 bytes each: those of the sites in flight
+_UNKEPT = (Outcome.NOINDEX, Outcome.OTHER_LANGUAGE)
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
@@ -58,6 +60,7 @@ class HarvestRules:
     max_pages_per_domain: int = 0
     max_queued_per_domain: int = 10_000
     keep_warc: bool = False
+    languages: frozenset[str] = frozenset()  # pages in others are not kept; empty: all are
 
 
 class SentLinks:
@@ -164,7 +167,7 @@ class Harvest:
             row.outcome = Outcome.NOT_TEXT
         elif row.outcome == Outcome.OK:
             self._content(held, url, response, row, batch, stats)
-        if row.outcome != Outcome.NOINDEX:
+        if row.outcome not in _UNKEPT:
             self._keep_warc(row, response)
         self._count_page(held, status, stats, row.outcome)
         stats.ok += row.outcome == Outcome.OK
@@ -206,19 +209,29 @@ class Harvest:
             # Its type was not told, or could not be seen before unpacking.
             row.outcome = Outcome.NOT_TEXT
             return
-        parsed = parse(body, content_type, obey_nofollow=self.rules.obey_nofollow)
+        tld = host_of(url.url).rpartition(".")[2]
+        parsed = parse(body, content_type, tld=tld, obey_nofollow=self.rules.obey_nofollow)
         noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"))
         parsed.noindex |= noindex
         parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]
         row.charset = parsed.charset
+        found = languages(parsed.text, parsed.lang)
+        wanted = self._in_wanted(found, parsed.lang)
         if parsed.noindex:
             row.outcome = Outcome.NOINDEX
         else:
-            self._keep_text(url, parsed, row)
+            if found:
+                row.language, row.language_score = found[0][0], round(100 * found[0][1])
+            if wanted:
+                self._keep_text(url, parsed, row, found)
+            else:
+                row.outcome = Outcome.OTHER_LANGUAGE
         if not (parsed.nofollow and self.rules.obey_nofollow):
             base = canonical(parsed.base, url.url) if parsed.base else None
-            self._links(held, parsed.links, base or url.url, url.depth + 1, batch, stats)
+            # Where a wanted language is found, links count from there, as from a seed.
+            depth = 1 if self.rules.languages and wanted else url.depth + 1
+            self._links(held, parsed.links, base or url.url, depth, batch, stats)
         if parsed.links_dropped:
             _count(stats.drops, Drop.LINKS_PER_PAGE, parsed.links_dropped)
 
@@ -237,7 +250,14 @@ class Harvest:
         else:
             self._take_links(held, map(resolved, own), url.depth + 1, batch, stats)
 
-    def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow) -> None:
+    def _in_wanted(self, found: Shares, declared: str) -> bool:
+        """Whether a page is in a language that the crawl wants: the best that was found, or what it
+        declares where its text is too short to tell."""
+        if not self.rules.languages:
+            return True
+        return (found[0][0] if found else code_of(declared)) in self.rules.languages
+
+    def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow, found: Shares) -> None:
         row.text_chars = len(parsed.text)
         row.content_hash = content_hash(parsed.text)
         row.text_row = text_row(
@@ -251,6 +271,7 @@ class Harvest:
             content_type=row.content_type,
             charset=parsed.charset,
             content_hash=row.content_hash,
+            languages=found,
         )
 
     # -- links --------------------------------------------------------------------------------

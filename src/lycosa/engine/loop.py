@@ -51,6 +51,7 @@ from lycosa.frontier.backoff import Patience
 from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
+from lycosa.page import language
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
@@ -189,6 +190,7 @@ class Engine:
             max_pages_per_domain=crawl.max_pages_per_domain,
             max_queued_per_domain=crawl.max_queued_per_domain,
             keep_warc=node.warc,
+            languages=frozenset(crawl.language),
         )
         rules = CoreRules(
             visit,
@@ -198,6 +200,7 @@ class Engine:
             node.engines,
             margin=min(LEASE_MARGIN, crawl.lease_time / 10),
         )
+        language.detector()  # loaded here, lest the first page hold the loop
         self.core = Core(
             rules,
             Scheduler(crawl.delay, self.workers),

@@ -71,26 +71,31 @@ def parse(
     body: bytes,
     content_type: str,
     *,
+    tld: str = "",
     obey_nofollow: bool = True,
     max_links: int = MAX_LINKS,
     max_text: int = MAX_TEXT,
 ) -> Parsed:
-    """Parses by content type; of what is neither HTML nor text nothing is read."""
+    """Parses by content type; of what is neither HTML nor text nothing is read. `tld`, the last
+    label of the host's name, is a hint at the encoding."""
     kind = media.kind_of(content_type, body)
     if kind == media.HTML:
         return parse_html(
             body,
             content_type,
+            tld=tld,
             obey_nofollow=obey_nofollow,
             max_links=max_links,
             max_text=max_text,
         )
-    return parse_text(body, content_type, max_text=max_text) if kind else Parsed()
+    return parse_text(body, content_type, tld=tld, max_text=max_text) if kind else Parsed()
 
 
-def parse_text(body: bytes, content_type: str, *, max_text: int = MAX_TEXT) -> Parsed:
+def parse_text(
+    body: bytes, content_type: str, *, tld: str = "", max_text: int = MAX_TEXT
+) -> Parsed:
     """Plain text, XML and the like: no links, and the line breaks stay."""
-    text, name = charset.to_text(body[:PARSE_TEXT_BYTES], content_type)
+    text, name = charset.to_text(body[:PARSE_TEXT_BYTES], content_type, tld)
     lines = text.replace("\0", "").splitlines()
     return Parsed(text="\n".join(map(str.rstrip, lines)).strip()[:max_text], charset=name)
 
@@ -99,12 +104,13 @@ def parse_html(
     body: bytes,
     content_type: str,
     *,
+    tld: str = "",
     obey_nofollow: bool = True,
     max_links: int = MAX_LINKS,
     max_text: int = MAX_TEXT,
 ) -> Parsed:
     """Links, text and robots directives of an HTML page, in bounded time (S3)."""
-    page, name = charset.to_utf8(body[:PARSE_BYTES], content_type)
+    page, name = charset.to_utf8(body[:PARSE_BYTES], content_type, tld)
     reader = _Reader(obey_nofollow, max_links)
     text, items, dropped = (scan or html_scan.scan)(page, html5, MAX_NOTES, 4 * max_text)
     reader.notes(items)

@@ -168,6 +168,17 @@ def parse_contact_url(value: object) -> str:
     return _text(value)
 
 
+def parse_language(value: object) -> str:
+    """'de', 'de-AT' or 'deu' as the code that pages get."""
+    from lycosa.page.language import code_of
+
+    text = _text(value)
+    code = code_of(text)
+    if not code or not re.fullmatch(r"[A-Za-z0-9_-]+", text):
+        raise ValueError
+    return code
+
+
 def parse_path(value: object) -> Path:
     try:
         return Path(_text(value)).expanduser()
@@ -227,6 +238,7 @@ STORE = ValueKind("'sqlite' or a URL that begins with postgresql://", parse_stor
 SERVER = ValueKind("a URL that begins with postgresql://", parse_server)
 NETWORK = ValueKind("a network such as 10.1.0.0/16", parse_network)
 NAMESERVER = ValueKind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
+LANGUAGE = ValueKind("the code of a language such as de, pt or zh", parse_language)
 PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
 READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
@@ -265,7 +277,11 @@ OPTIONS: tuple[Option, ...] = (
            shown_default="no limit"),
     Option("max-duration", seconds("3650d", above=True), None, "stop after this long", "TIME",
            unit="seconds", shown_default="no limit"),
-    Option("max-depth", number(0, 65_536), None, "follow at most this many links from a seed", "N",
+    Option("language", LANGUAGE, (), "keep only pages in this language, and count links from each"
+           " of them anew for --max-depth", "CODE", repeat=True, shared=True,
+           shown_default="all languages"),
+    Option("max-depth", number(0, 65_536), None, "follow at most this many links from a seed, and"
+           " from a page in a --language that is wanted", "N",
            shared=True, shown_default="no limit"),
     Option("max-pages-per-domain", number(1, 10**9), None,
            "fetch at most this many pages of a domain",

@@ -32,6 +32,7 @@ class CrawlSettings:
     ip_delay_given: bool = False  # else it follows the delay
     seeded_only: bool = False
     exclude: tuple[str, ...] = ()  # lines as scope reads them
+    language: tuple[str, ...] = ()  # codes of page/language; (): all
     max_depth: int | None = None  # None: no limit; 0: the seeds only
     max_pages_per_domain: int = _NO_LIMIT
     max_queued_per_domain: int = 10_000
@@ -64,7 +65,7 @@ class CrawlSettings:
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "exclude": list(self.exclude)}
+        return {**asdict(self), "exclude": list(self.exclude), "language": list(self.language)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CrawlSettings:
@@ -75,13 +76,16 @@ class CrawlSettings:
                 f"This crawl was made by a newer lycosa: its setting {unknown[0]!r} is not"
                 " known. Install that version to go on with it."
             )
-        return cls(**{**data, "exclude": tuple(data.get("exclude", ()))})
+        lists = {name: tuple(data.get(name, ())) for name in ("exclude", "language")}
+        return cls(**{**data, **lists})
 
     def difference(self, stored: CrawlSettings) -> list[str]:
         """What differs from a stored crawl, one readable line each."""
         lines = []
         for part in fields(self):
             mine, theirs = getattr(self, part.name), getattr(stored, part.name)
+            if part.name == "language":
+                mine, theirs = ", ".join(mine), ", ".join(theirs)
             if mine != theirs and part.name != "ip_delay_given":
                 flag = f"--{option_name(part.name)}"
                 lines.append(f"{flag}: {_shown(mine)} here, {_shown(theirs)} in the crawl")

@@ -15,6 +15,7 @@ from lycosa.simweb.filler import Filler
 from lycosa.simweb.markup import body
 from lycosa.simweb.paths import page_number, page_path
 from lycosa.simweb.reply import Reply
+from lycosa.simweb.speech import speech
 from lycosa.simweb.world import Place, World
 
 FILLERS = 16
@@ -43,10 +44,10 @@ class Pages:
         spec = world.spec
         self._latency = spec.latency_ms / 1000
         room = max(200, spec.page_bytes - spec.links * _ANCHOR_BYTES - 400)
-        sizes = [int(room * (0.5 + (n + 0.5) / FILLERS)) for n in range(FILLERS)]
-        self._fillers = [
-            Filler(body(spec.seed * 31 + n, size) + _TAIL) for n, size in enumerate(sizes)
-        ]
+        self._sizes = [int(room * (0.5 + (n + 0.5) / FILLERS)) for n in range(FILLERS)]
+        self._fillers: dict[str, list[Filler]] = {}  # by language; '' if all pages speak the same
+        if not spec.languages:
+            self._fillers_of("")
 
     def respond(self, scheme: str, host: str, target: str, *, gzip: bool, keep: bool) -> Reply:
         """The answer to GET `target` (path and query) at that host, port not included."""
@@ -90,6 +91,14 @@ class Pages:
         return self._other(place, scheme, host, target, keep)
 
     # Ordinary pages: the hot path
+
+    def _fillers_of(self, lang: str) -> list[Filler]:
+        made = self._fillers.get(lang)
+        if made is None:
+            seed, sizes = self._world.spec.seed * 31, enumerate(self._sizes)
+            texts = [speech(lang, seed + n, s) if lang else body(seed + n, s) for n, s in sizes]
+            made = self._fillers[lang] = [Filler(text + _TAIL) for text in texts]
+        return made
 
     def anchor(self, number: int) -> bytes:
         """The link to an ordinary page of the same host."""
@@ -137,7 +146,9 @@ class Pages:
 
     def _ordinary(self, place: Place, number: int, gzip: bool, keep: bool) -> Reply:
         own = self.own_part(place, number)
-        filler = self._fillers[draw(self._world.spec.seed, place.salt, number) % FILLERS]
+        spec = self._world.spec
+        fillers = self._fillers_of(place.site.lang if spec.languages else "")
+        filler = fillers[draw(spec.seed, place.salt, number) % FILLERS]
         pieces = filler.gzip(own) if gzip else [own, filler.raw]
         length = sum(map(len, pieces))
         form = _HEAD_GZIP if gzip else _HEAD_PLAIN

@@ -88,6 +88,7 @@ class WorldSpec:
     slow: float = 0.0  # share of domains that hold every response for slow_seconds
     slow_seconds: float = 1.0
     plain: bool = False  # ordinary sites only, exact page counts: for measurements
+    languages: bool = False  # the text of a domain is in the language that it declares
     hostile: bool = False  # adds the domains of `hostile`
     malice: int = 0  # adds so many domains of `malice`
     mix: tuple[tuple[str, float], ...] = ()  # overrides of DEFAULT_MIX, by name
