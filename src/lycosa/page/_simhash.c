@@ -78,6 +78,7 @@ typedef struct {
     uint64_t planes[PLANES]; /* bit i of counter b is bit b of planes[i] */
     int waiting;             /* words in the planes: fewer than 1 << PLANES */
     uint32_t sums[64], total;
+    uint64_t before; /* the hash of the word before */
     unsigned char counts[1 << SLOT_BITS];
 } Sums;
 
@@ -113,9 +114,12 @@ static void add_group(Sums *sums) {
     if (sums->waiting + GROUP >= 1 << PLANES) empty_planes(sums);
 }
 
-static inline void add(Sums *sums, uint64_t value, int cap) {
+static inline uint64_t mixed(uint64_t value) {
     value = (value ^ value >> 33) * MIX;
-    value ^= value >> 33;
+    return value ^ value >> 33;
+}
+
+static inline void add(Sums *sums, uint64_t value, int cap) {
     unsigned char *count = sums->counts + (value >> (64 - SLOT_BITS));
     int counts = *count < cap; /* no branch: nobody could foretell which way it goes */
     *count = (unsigned char)(*count + counts);
@@ -148,10 +152,14 @@ typedef struct {
 } Run;
 
 static void end_run(Sums *sums, Run *run) {
-    if (run->kind == LETTER)
-        add(sums, run->hash, run->length <= SHORT && run->first < ALPHABETS_END ? 1 : CAP);
-    else if (run->kind == UNSPACED && run->length == 1)
-        add(sums, (START ^ run->first) * PRIME, CAP);
+    if (run->kind == LETTER) {
+        uint64_t value = mixed(run->hash);
+        add(sums, value, run->length <= SHORT && run->first < ALPHABETS_END ? 1 : CAP);
+        int counts = sums->before != 0 && (sums->before + value) >> 62 == 0; /* one in four */
+        add(sums, mixed(sums->before * PRIME ^ value), counts ? CAP : 0);
+        sums->before = value;
+    } else if (run->kind == UNSPACED && run->length == 1)
+        add(sums, mixed((START ^ run->first) * PRIME), CAP);
     run->kind = SEPARATOR;
 }
 
@@ -160,7 +168,7 @@ static void take(Sums *sums, Run *run, uint32_t c, int kind) {
         end_run(sums, run);
         *run = (Run){START, c, 0, kind};
     } else if (kind == UNSPACED) {
-        add(sums, (((START ^ run->first) * PRIME) ^ c) * PRIME, CAP);
+        add(sums, mixed((((START ^ run->first) * PRIME) ^ c) * PRIME), CAP);
         run->first = c;
     }
     run->hash = (run->hash ^ c) * PRIME;

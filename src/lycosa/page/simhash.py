@@ -1,6 +1,8 @@
 """A text in 64 bits, so that texts that are nearly the same differ in few of them. Pure.
 
-Owns what a word is, how much it weighs, and how many bits may differ. Words of scripts that write
+Owns what a word is, how much it weighs, and how many bits may differ. What counts is which words a
+text has, and of one pair of neighbours in four that they are neighbours: enough to tell texts of
+the same words apart, too little to lose sight of one after some edits. Words of scripts that write
 no spaces are pairs of characters. `_simhash` (compiled) gives the same numbers at a fraction of the
 cost. Whether two pages are near duplicates is not decided here: see `resemblance`.
 
@@ -20,7 +22,7 @@ except ImportError:  # there was no C compiler when lycosa was installed
     compiled = None
 
 MAX_CHARS = 100_000  # of a text that count
-NEAR = 6  # bits in which texts may differ that are perhaps near duplicates
+NEAR = 7  # bits in which texts may differ that are perhaps near duplicates
 
 SHORT = 3  # letters: "the" and "und" say little, and count once
 CAP = 8  # times that a longer word counts, so that a table of one word is not all that counts
@@ -84,12 +86,8 @@ def runs(text: str) -> Iterator[tuple[str, bool]]:
 def simhash_in_python(text: str) -> int:
     """What the compiled module does."""
     counts = bytearray(SLOTS)
-    hashes: dict[str, int] = {}
     times: dict[int, int] = {}
-    for word, cap in _features(text):
-        value = hashes.get(word)
-        if value is None:
-            value = hashes[word] = _hashed(word)
+    for value, cap in _features(text):
         slot = value >> 50  # the high bits: as many as SLOTS needs
         if counts[slot] < cap:
             counts[slot] += 1
@@ -97,21 +95,32 @@ def simhash_in_python(text: str) -> int:
     return _folded(times)
 
 
-def _features(text: str) -> Iterator[tuple[str, int]]:
-    """What is counted of a text, and how often at most."""
+def _features(text: str) -> Iterator[tuple[int, int]]:
+    """The hashes of what is counted of a text, and how often at most."""
+    hashes: dict[str, int] = {}
+    before = 0
     for run, unspaced in runs(text):
+        pairs = unspaced and len(run) > 1
+        for word in (run[at : at + 2] for at in range(len(run) - 1)) if pairs else (run,):
+            value = hashes.get(word)
+            if value is None:
+                value = hashes[word] = _hashed(word)
+            short = not unspaced and len(run) <= SHORT and ord(run[0]) < ALPHABETS_END
+            yield value, 1 if short else CAP
         if not unspaced:
-            yield run, 1 if len(run) <= SHORT and ord(run[0]) < ALPHABETS_END else CAP
-        elif len(run) == 1:
-            yield run, CAP
-        else:
-            yield from ((run[at : at + 2], CAP) for at in range(len(run) - 1))
+            if before and (before + value & _MASK) >> 62 == 0:  # one in four
+                yield _mixed((before * _PRIME ^ value) & _MASK), CAP
+            before = value
 
 
 def _hashed(word: str) -> int:
     value = _START
     for letter in word:
         value = (value ^ ord(letter)) * _PRIME & _MASK
+    return _mixed(value)
+
+
+def _mixed(value: int) -> int:
     value = (value ^ value >> 33) * _MIX & _MASK
     return value ^ value >> 33
 
