@@ -14,7 +14,9 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
+from lycosa.engine.one_page_sites import OnePageSites
 from lycosa.engine.page_rows import note_records, note_response, page_row
+from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
 from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch, Purge
@@ -24,6 +26,7 @@ from lycosa.page import sitemaps
 from lycosa.page.decode import decode
 from lycosa.page.html import PARSE_BYTES, Parsed, parse
 from lycosa.page.media import OTHER, kind_of
+from lycosa.page.simhash import simhash
 from lycosa.politeness import robots_tag
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.urls.canonical import canonical, host_of
@@ -58,6 +61,7 @@ class HarvestRules:
     max_pages_per_domain: int = 0
     max_queued_per_domain: int = 10_000
     keep_warc: bool = False
+    keep_repeats: bool = False  # sites with one page for all URLs are crawled like others
 
 
 class SentLinks:
@@ -90,6 +94,8 @@ class Harvest:
         self.rules = rules
         self.scope = scope
         self.sent = SentLinks()
+        self._repeats = Repeats()
+        self._one_page = OnePageSites()
         self._resolver = LinkResolver(LINKS)
         self._request_head = request_head
         self._ids = record_ids
@@ -140,10 +146,11 @@ class Harvest:
             stats.pages += 1
 
     def _cap(self, held: Held, batch: Batch) -> None:
-        if 0 < self.rules.max_pages_per_domain <= held.pages and (held.run or held.queued):
+        reason = self._over(held) if held.run or held.queued else ""
+        if reason:
             held.run.clear()
             held.queued = 0
-            batch.purges.append(Purge(held.id, "", Drop.PAGE_CAP, forget=True))
+            batch.purges.append(Purge(held.id, "", reason, forget=True))
 
     # -- a page -------------------------------------------------------------------------------
 
@@ -216,6 +223,8 @@ class Harvest:
             row.outcome = Outcome.NOINDEX
         else:
             self._keep_text(url, parsed, row)
+            self._repeats.count(row.content_hash, row.simhash, stats)
+            self._one_page.note(held.id, row.simhash)
         if not (parsed.nofollow and self.rules.obey_nofollow):
             base = canonical(parsed.base, url.url) if parsed.base else None
             self._links(held, parsed.links, base or url.url, url.depth + 1, batch, stats)
@@ -240,6 +249,7 @@ class Harvest:
     def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow) -> None:
         row.text_chars = len(parsed.text)
         row.content_hash = content_hash(parsed.text)
+        row.simhash = simhash(parsed.text)
         row.text_row = text_row(
             row.url,
             row.fetched_ms,
@@ -251,6 +261,7 @@ class Harvest:
             content_type=row.content_type,
             charset=parsed.charset,
             content_hash=row.content_hash,
+            simhash=row.simhash,
         )
 
     # -- links --------------------------------------------------------------------------------
@@ -322,9 +333,16 @@ class Harvest:
 
     def _full(self, held: Held) -> str:
         """Why the domain takes no more URLs of its own, '' if it does."""
+        full = held.queued >= self.rules.max_queued_per_domain
+        return self._over(held) or (Drop.QUEUE_CAP if full else "")
+
+    def _over(self, held: Held) -> str:
+        """Why no page of the domain is wanted any more, '' if there are."""
         if 0 < self.rules.max_pages_per_domain <= held.pages:
             return Drop.PAGE_CAP
-        return Drop.QUEUE_CAP if held.queued >= self.rules.max_queued_per_domain else ""
+        if not self.rules.keep_repeats and self._one_page.known(held.id, held.pages):
+            return Drop.SAME_PAGE
+        return ""
 
     def _found(
         self, held: Held, url: Url, depth: int, flags: int, batch: Batch, stats: Stats

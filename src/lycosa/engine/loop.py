@@ -189,6 +189,7 @@ class Engine:
             max_pages_per_domain=crawl.max_pages_per_domain,
             max_queued_per_domain=crawl.max_queued_per_domain,
             keep_warc=node.warc,
+            keep_repeats=crawl.keep_repeats,
         )
         rules = CoreRules(
             visit,

@@ -98,12 +98,12 @@ def simhash_in_python(text: str) -> int:
 def _features(text: str) -> Iterator[tuple[int, int]]:
     """The hashes of what is counted of a text, and how often at most."""
     hashes: dict[str, int] = {}
-    before = 0
+    before = value = 0
     for run, unspaced in runs(text):
         pairs = unspaced and len(run) > 1
         for word in (run[at : at + 2] for at in range(len(run) - 1)) if pairs else (run,):
-            value = hashes.get(word)
-            if value is None:
+            value = hashes.get(word, 0)
+            if not value:
                 value = hashes[word] = _hashed(word)
             short = not unspaced and len(run) <= SHORT and ord(run[0]) < ALPHABETS_END
             yield value, 1 if short else CAP
