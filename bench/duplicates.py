@@ -4,12 +4,12 @@
     python bench/duplicates.py --gold FILE           # and those of wcxb-dev.jsonl.zst
     python bench/duplicates.py --quick
 
-Each page gets a copy with an edit of 0 to 20 % of its words: substitutions, deletions and insertions
-of words (of the other pages), and in one copy of three a block that moves. All go through
-`archive/duplicates` as an export would send them. Printed are, by the size of the edit, how many
-copies are in the cluster of their page; of all pairs in one cluster, how many have a Jaccard index
-of three words in a row below 0.5; how often that happens among the pages alone, without copies; and
-the CPU for a page.
+Each page gets a copy with an edit of 0 to 20 % of its words: substitutions, deletions and
+insertions of words (of the other pages), and in one copy of three a block that moves. All go
+through `archive/duplicates` as an export would send them. Printed are, by the size of the edit,
+how many copies are in the cluster of their page; of all pairs in one cluster, how many have a
+Jaccard index of three words in a row below 0.5; the same among the pages alone, without copies;
+and the CPU for a page.
 
 DIR holds HTML. On Debian: apt install python3-doc postgresql-doc-15 debian-handbook
 """

@@ -15,7 +15,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations, groupby
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,18 +41,18 @@ INSERT INTO distinct_text SELECT min(id), simhash FROM page GROUP BY content
 """
 _SAME_SIMHASH = """
 INSERT OR IGNORE INTO candidate
-SELECT first, id FROM distinct_text
-JOIN (SELECT min(id) AS first, simhash FROM distinct_text GROUP BY simhash) USING (simhash)
-WHERE id > first AND simhash <> 0
+SELECT first, id FROM (
+    SELECT id, simhash, min(id) OVER (PARTITION BY simhash) AS first FROM distinct_text
+) WHERE id > first AND simhash <> 0
 """
 # A page's cluster is that of the first page with its text; both are ids, the smaller the earlier.
 _ALL = """
 SELECT page.key, head.key, page.id = cluster, page.id <> text FROM (
-    SELECT page.id AS id, first.id AS text, coalesce(member.cluster, first.id) AS cluster,
+    SELECT copy.id AS id, text, coalesce(member.cluster, text) AS cluster,
         member.cluster IS NOT NULL OR copies > 1 AS listed
-    FROM page JOIN (SELECT min(id) AS id, content, count(*) AS copies FROM page GROUP BY content)
-        AS first USING (content)
-    LEFT JOIN member ON member.id = first.id
+    FROM (SELECT id, min(id) OVER same AS text, count(*) OVER same AS copies FROM page
+        WINDOW same AS (PARTITION BY content)) AS copy
+    LEFT JOIN member ON member.id = text
 ) JOIN page USING (id) JOIN page AS head ON head.id = cluster
 WHERE listed ORDER BY page.id
 """
@@ -112,13 +112,13 @@ def _clusters(
 
 def masks(pages: int) -> list[int]:
     """Which bits are compared at a time, so that numbers that differ in NEAR bits are equal in one
-    of them: the 64 bits are cut into `blocks`, of which NEAR may differ and the others are a key."""
+    of them: the 64 bits are cut into blocks, of which NEAR may differ and the others are a key."""
     chosen = 1
     while chosen < 4 and pages >> _key_bits(chosen) > PER_KEY:
         chosen += 1
     blocks = NEAR + chosen
     edges = [64 * number // blocks for number in range(blocks + 1)]
-    parts = [(1 << high) - (1 << low) for low, high in zip(edges, edges[1:], strict=False)]
+    parts = [(1 << high) - (1 << low) for low, high in pairwise(edges)]
     return [sum(some) for some in combinations(parts, chosen)]
 
 
@@ -137,15 +137,18 @@ def _find_candidates(db: sqlite3.Connection) -> None:
             " GROUP BY band, simhash",
             (signed,),
         )
-        for _, group in groupby(rows, key=lambda row: row[0]):
-            found.executemany("INSERT OR IGNORE INTO candidate VALUES (?, ?)", near_pairs(group))
+        found.executemany("INSERT OR IGNORE INTO candidate VALUES (?, ?)", near_pairs(rows))
 
 
-def near_pairs(group: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-    """The ids of those of a group (key, simhash, id) that are near, the smaller id first. However
-    large a group is, one is compared with the WINDOW before it."""
+def near_pairs(rows: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
+    """The ids of those rows (key, simhash, id), sorted, that share a key and are near; the smaller
+    id first. However many share a key, one is compared with the WINDOW before it."""
+    shared: int | None = None
     before: list[tuple[int, int]] = []
-    for _, value, ident in group:
+    for key, value, ident in rows:
+        if key != shared:
+            shared, before = key, [(value, ident)]
+            continue
         for other, other_ident in before:
             if ((value ^ other) & _ALL_BITS).bit_count() <= NEAR:
                 yield min(ident, other_ident), max(ident, other_ident)

@@ -1,8 +1,8 @@
 """How many pages say what another page said: counted while the crawl runs. Pure.
 
 Remembers the hashes of the texts that this engine saw lately, in tables of a fixed size; what is
-forgotten or was seen by another engine is not counted. So the counts are a lower bound, for a person
-who watches; an export finds all (`archive/duplicates`).
+forgotten or was seen by another engine is not counted. So the counts are a lower bound, for a
+person who watches; an export finds all (`archive/duplicates`).
 """
 
 from __future__ import annotations

@@ -222,10 +222,10 @@ def _endless_path(path: str) -> Reply:
 
 
 _SORRY = (
-    "Sorry, we could not find what you were looking for. The page may have moved, or the address may"
-    " have been typed wrongly. Please use the search box above, go back to the home page, or look at"
-    " our most popular articles below. If you think that this is a mistake, write to our support team"
-    " and tell them which page you came from; they answer within two working days."
+    "Sorry, we could not find what you were looking for. The page may have moved, or its address"
+    " may have been typed wrongly. Please use the search box above, go back to the home page, or"
+    " look at our most popular articles below. If you think that this is a mistake, write to our"
+    " support team and tell them which page you came from; they answer within two working days."
 )
 
 
