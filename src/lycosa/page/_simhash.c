@@ -1,8 +1,9 @@
 /* A text in 64 bits: the compiled twin of `page/simhash`, which says what it is for.
 
-   One pass over the text's UTF-8. Each word is hashed and its 64 bits are added to 64 counters; they
-   lie across eight planes, one for each bit of a counter, so that adding eight words takes some fifty
-   operations and not 512. Before a counter runs over, the planes are emptied into real ones.
+   One pass over the text's UTF-8. Each word is hashed and its 64 bits are added to 64 counters;
+   they lie across eight planes, one for each bit of a counter, so that adding eight words takes
+   some fifty operations and not 512. Before a counter runs over, the planes are emptied into real
+   ones.
 
    Owns no rule: the ranges and weights are those of `page/simhash`, and tests compare the two. */
 
@@ -31,14 +32,14 @@ typedef struct {
 
 /* What is no letter, beyond ASCII, in order. */
 static const Range RANGES[] = {
-    {0x80, 0xBF, SEPARATOR},      {0xD7, 0xD7, SEPARATOR},      {0xF7, 0xF7, SEPARATOR},
-    {0xE00, 0xEFF, UNSPACED},     {0x1000, 0x109F, UNSPACED},   {0x1780, 0x17FF, UNSPACED},
-    {0x2000, 0x2BFF, SEPARATOR},  {0x2E00, 0x2E7F, SEPARATOR},  {0x3000, 0x3004, SEPARATOR},
-    {0x3005, 0x3007, UNSPACED},   {0x3008, 0x3040, SEPARATOR},  {0x3041, 0x31FF, UNSPACED},
-    {0x3400, 0x4DBF, UNSPACED},   {0x4E00, 0x9FFF, UNSPACED},   {0xD800, 0xDFFF, SEPARATOR},
-    {0xF900, 0xFAFF, UNSPACED},   {0xFE00, 0xFE6F, SEPARATOR},  {0xFF00, 0xFF0F, SEPARATOR},
-    {0xFF1A, 0xFF20, SEPARATOR},  {0xFF3B, 0xFF40, SEPARATOR},  {0xFF5B, 0xFF65, SEPARATOR},
-    {0xFF66, 0xFF9D, UNSPACED},   {0xFFF0, 0xFFFF, SEPARATOR},  {0x1F000, 0x1FAFF, SEPARATOR},
+    {0x80, 0xBF, SEPARATOR},      {0xD7, 0xD7, SEPARATOR},     {0xF7, 0xF7, SEPARATOR},
+    {0xE00, 0xEFF, UNSPACED},     {0x1000, 0x109F, UNSPACED},  {0x1780, 0x17FF, UNSPACED},
+    {0x2000, 0x2BFF, SEPARATOR},  {0x2E00, 0x2E7F, SEPARATOR}, {0x3000, 0x3004, SEPARATOR},
+    {0x3005, 0x3007, UNSPACED},   {0x3008, 0x3040, SEPARATOR}, {0x3041, 0x31FF, UNSPACED},
+    {0x3400, 0x4DBF, UNSPACED},   {0x4E00, 0x9FFF, UNSPACED},  {0xD800, 0xDFFF, SEPARATOR},
+    {0xF900, 0xFAFF, UNSPACED},   {0xFE00, 0xFE6F, SEPARATOR}, {0xFF00, 0xFF0F, SEPARATOR},
+    {0xFF1A, 0xFF20, SEPARATOR},  {0xFF3B, 0xFF40, SEPARATOR}, {0xFF5B, 0xFF65, SEPARATOR},
+    {0xFF66, 0xFF9D, UNSPACED},   {0xFFF0, 0xFFFF, SEPARATOR}, {0x1F000, 0x1FAFF, SEPARATOR},
     {0x20000, 0x3FFFF, UNSPACED},
 };
 #define RANGE_COUNT (sizeof RANGES / sizeof *RANGES)
