@@ -4,11 +4,13 @@
     python bench/compiled.py --against DIR    # another build in the place of Python
 
 The work, in microseconds of CPU: an ordinary page of 80 KB is read (`page/_scan`); the 60 links of
-a page become what the frontier gets (`urls/_links`); robots.txt and a page of 20 KB are fetched
+a page become what the frontier gets (`urls/_links`); 5,000 characters of text become 64 bits
+(`page/_simhash`); robots.txt and a page of 20 KB are fetched
 over http from a new host each, 200 at once (`fetch/_receive`). A round measures both. Printed are
 the medians of all rounds, and the median of their ratios, which a slow minute spoils least.
 
-DIR holds `page/_scan.so`, `urls/_links.so` and `fetch/_receive.so`, each made by
+DIR holds `page/_scan.so`, `page/_simhash.so`, `urls/_links.so` and `fetch/_receive.so`, each made
+by
 
     gcc -O3 -shared -fPIC -I PYTHONS_HEADERS src/lycosa/page/_scan.c -o DIR/page/_scan.so
 """
@@ -33,7 +35,7 @@ import fetch
 import parse
 from lycosa.engine import harvest
 from lycosa.fetch import libcurl, receive, transfer
-from lycosa.page import html
+from lycosa.page import html, simhash
 from measure import runs
 
 
@@ -44,12 +46,14 @@ class Build:
     name: str
     scan: Any
     join: Any
+    simhash: Any
     receive: Any
 
     def use(self) -> None:
         for module, name, value in (
             (html, "scan", self.scan),
             (harvest, "join", self.join),
+            (simhash, "compiled", self.simhash),
             (transfer, "Inbox", self.receive.Inbox),
             (libcurl, "Quota", self.receive.Quota),
             (libcurl, "compiled", self.receive),
@@ -57,21 +61,20 @@ class Build:
             setattr(module, name, value)
 
 
-PYTHON = Build("Python", None, None, receive)
+PYTHON = Build("Python", None, None, None, receive)
 
 
 def installed() -> Build:
-    if html.scan is None or harvest.join is None:
+    if html.scan is None or harvest.join is None or simhash.compiled is None:
         sys.exit("0 modules are compiled here: there was no C compiler when lycosa was installed.")
     inbox = import_module("lycosa.fetch._receive")
-    return Build("compiled", html.scan, harvest.join, inbox)
+    return Build("compiled", html.scan, harvest.join, simhash.compiled, inbox)
 
 
 def other(folder: Path) -> Build:
-    scan, links, inbox = (
-        _load(folder, name) for name in ("page/_scan", "urls/_links", "fetch/_receive")
-    )
-    return Build(folder.name, scan.scan, links.join, inbox)
+    names = ("page/_scan", "urls/_links", "page/_simhash", "fetch/_receive")
+    scan, links, hashing, inbox = (_load(folder, name) for name in names)
+    return Build(folder.name, scan.scan, links.join, hashing.simhash, inbox)
 
 
 def _load(folder: Path, name: str) -> Any:
@@ -94,6 +97,11 @@ def reading(calls: int) -> Callable[[], float]:
 def joining(pages: int) -> Callable[[], float]:
     many = [[f"/section/{page}/{i}.html" for i in range(60)] for page in range(pages)]
     return lambda: parse.seconds(lambda: parse._send(many), 1, 1) / pages * 1e6
+
+
+def hashing(calls: int) -> Callable[[], float]:
+    text = html.parse_html(parse.page(80_000, 60), parse.TYPE).text[:5_000]
+    return lambda: parse.seconds(lambda: simhash.simhash(text), calls, 1) * 1e6
 
 
 class Receiving:
@@ -137,6 +145,7 @@ def main() -> None:
     runs.raise_file_limit()
     compare("a page of 80 KB", reading(1 if small else 20), builds, rounds)
     compare("60 links of a page", joining(5 if small else 200), builds, rounds)
+    compare("5,000 characters of text", hashing(1 if small else 50), builds, rounds)
     with tempfile.TemporaryDirectory() as folder:
         certificate = str(Path(folder) / "bench.pem")
         fetch._certificate(certificate)

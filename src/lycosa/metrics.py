@@ -41,6 +41,8 @@ class Stats:
     turns_excused: int = 0  # long ones in seconds in which an idle process was late, too
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
+    duplicates: int = 0  # pages whose text an earlier one had, and
+    near_duplicates: int = 0  # nearly had, as far as an engine remembers (`engine/repeats`)
     failed_visits: int = 0  # that brought no page, whether or not it is tried again
     retries: dict[str, int] = field(default_factory=dict)  # visits to be tried again, by cause
 

@@ -52,6 +52,7 @@ class Drop:
     BLOCKED_PORT = "blocked-port"
     FILE_TYPE = "file-type"
     LINKS_PER_PAGE = "links-per-page"
+    SAME_PAGE = "same-page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,8 @@ DROPS: dict[str, str] = {
     " stores listen at (6379 …)",
     Drop.FILE_TYPE: "the name ends like an image, archive, film …",
     Drop.LINKS_PER_PAGE: "4,000 links of one page, fewer if they are very long or odd",
+    Drop.SAME_PAGE: "the site answers every URL with one page: of at least 20 pages nine in ten say"
+    " the same (`--keep-repeats`)",
 }
 
 

@@ -129,6 +129,10 @@ SEEDS: dict[str, list[bytes]] = {
     "page": [bytes((n % 256,)) + page for n, page in enumerate(_PAGES)]
     + [b"\x01iso-8859-1\n\xe9", b"\x01utf-16le\na\0b\0", b"\x01shift_jis\n\x82\xa0", b"\x03plain\ntext",
        b"\0<meta charset=x-bogus><meta charset=koi8-r>\xc1", b"\x02<!doctype html><p>x"],
+    "text_hash": [bytes((n, (n * 8 + 7) % 256)) + text.encode("utf-8", "surrogateescape") for n in (0, 1, 2, 255) for text in (
+        "The quick brown fox, THE QUICK 1234", "Größe ÄÖÜ × ÷ ß", "Съешь ещё ЭТИХ мягких", "ΑΒΓ αβγ", "日本語のページ。東京都",
+        "สวัสดีชาวโลก ខ្មែរ", "한국어 문장", "x" * 300, "a b c d e f g", "word " * 300, "\x80\udcff", "😀 emoji🎉",
+        " ".join(f"word{n}" for n in range(400)), "𠀀𠀁 ｱｲｳ ＡＢＣ", "々〇〆", "")],
     "links": [bytes((n, 1 << n % 8, m)) + _HREFS for n in range(4) for m in range(8)]
     + [bytes((n, 255, m * 8 + 7)) + _HREFS[:200] for n in range(2) for m in range(32)]
     + [bytes((0, size, 0)) + b"/a" for size in range(5)],

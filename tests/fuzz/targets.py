@@ -29,7 +29,7 @@ from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node import seed_file
-from lycosa.page import charset, decode, encoding, html, language, sitemaps
+from lycosa.page import charset, decode, encoding, html, language, simhash, sitemaps
 from lycosa.politeness import retry as retrying
 from lycosa.politeness import robots
 from lycosa.records import Flag, Response
@@ -130,6 +130,19 @@ def page(data: bytes) -> None:
         assert len(found.title) <= html.MAX_TITLE
         assert all(len(link) <= 4 * html.MAX_HREF for link in found.links)
         found.text.encode()  # no half of a surrogate pair
+
+
+@twice
+def text_hash(data: bytes) -> None:
+    """A text in 64 bits, by the compiled module and by its twin."""
+    (how, at), rest = take(data, 2)
+    text = rest.decode("utf-8", "surrogateescape" if how > 250 else "replace")
+    found = simhash.simhash(text)
+    assert found == simhash.simhash_in_python(text)
+    assert -(2**63) <= found < 2**63
+    assert bool(found) == any(True for _ in simhash.runs(text))
+    if at % 8 == 7 and simhash.compiled is not None:
+        without_memory(at // 8, partial(simhash.compiled, text))
 
 
 # --- links ---

@@ -72,6 +72,26 @@ while time.monotonic() < end:
     runs += 1
 print("runs", runs)
 """
+SIMHASH = r"""
+import random, sys, time
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+loader = ExtensionFileLoader("lycosa.page._simhash", sys.argv[1])
+module = module_from_spec(spec_from_loader("lycosa.page._simhash", loader))
+loader.exec_module(module)
+units = ["word", "a", " ", "The", "\xe9", "\xd7", "\u0416", "\u65e5", "\u672c", "\u3002", "\ud800",
+    "\0", "\U00020000", "\U0010ffff", "\U0001f600", "x" * 500, "\u0e01" * 90, "word " * 300,
+    "9" * 99_990]
+chance = random.Random(int(sys.argv[2]))
+print("seed", sys.argv[2])
+end = time.monotonic() + 15
+runs = 0
+while time.monotonic() < end:
+    text = "".join(chance.choices(units, k=chance.randrange(60)))
+    assert module.simhash(text) == module.simhash(text)
+    runs += 1
+print("runs", runs)
+"""
 RECEIVE = r"""
 import random, sys, time, ctypes
 from importlib.machinery import ExtensionFileLoader
@@ -199,7 +219,13 @@ def test_memory_that_grows_is_that_of_the_shared_buffer() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed")
 @pytest.mark.parametrize(
-    ("name", "fuzz"), [("page/_scan", SCAN), ("urls/_links", LINKS), ("fetch/_receive", RECEIVE)]
+    ("name", "fuzz"),
+    [
+        ("page/_scan", SCAN),
+        ("page/_simhash", SIMHASH),
+        ("urls/_links", LINKS),
+        ("fetch/_receive", RECEIVE),
+    ],
 )
 def test_no_byte_outside_is_touched(name: str, fuzz: str, tmp_path: Path) -> None:
     built = tmp_path / f"{Path(name).name}.so"

@@ -46,6 +46,7 @@ SHARED = {
     "max-depth": ("0", "5"),
     "max-pages-per-domain": ("7", "8"),
     "max-queued-per-domain": ("70", "80"),
+    "keep-repeats": (True, False),
     "sitemaps": (True, False),
     "ignore-nofollow": (True, False),
     "visit-timeout": ("60", "50"),

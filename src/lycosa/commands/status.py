@@ -10,7 +10,7 @@ from lycosa.called import called
 from lycosa.commands.printing import print_json
 from lycosa.commands.which_crawl import crawl_running, is_alive, opened, same_crawl
 from lycosa.frontier.keys import NODE_KEY
-from lycosa.node.display import kinds
+from lycosa.node.display import kinds, repeats
 from lycosa.settings.collect import Values
 from lycosa.units import duration, size
 
@@ -105,6 +105,8 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         f"outcomes {kinds(found['outcomes']) or '-'}",
         f"dropped  {kinds(found['drops']) or '-'}",
     ]
+    if repeated := repeats(found.get("duplicates", 0), found.get("near_duplicates", 0)):
+        lines.insert(2, f"repeats  {repeated}, counted while they were fetched")
     if found.get("retries"):
         lines.append(f"retries  {kinds(found['retries'])} (failures that are tried again)")
     if found.get("waits"):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from lycosa.called import called
 from lycosa.commands.printing import page_json, print_json, utc
 from lycosa.commands.which_crawl import opened
+from lycosa.engine.one_page_sites import one_page
 from lycosa.engine.poison import deaths
-from lycosa.outcomes import DROPS, Drop, explained
+from lycosa.outcomes import DROPS, Drop, Outcome, explained
 from lycosa.records import Origin, PageRow
 from lycosa.settings.collect import Values
 from lycosa.settings.stored import stored_settings
@@ -24,6 +25,7 @@ from lycosa.units import duration
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
 
+_LATEST = 500  # pages of a domain that are looked at to see whether they are one
 # Drops that depend on the page that has the link: the URL alone does not tell whether they hit it.
 _BY_PAGE = (Drop.DEPTH, Drop.LINKS_PER_PAGE, Drop.HOST_CAP)
 
@@ -44,6 +46,7 @@ class Facts:
     robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
     refused: str = ""  # why scope refuses it: the name under which it is counted
     lines: tuple[str, ...] = ()  # the exclusions that hit it
+    same_page: int = 0  # pages of its domain that say the same, if that is why no more are wanted
     max_pages_per_domain: int = 0
     max_queued_per_domain: int = 0
     drops: dict[str, int] = field(default_factory=dict)  # of the whole crawl, by reason
@@ -82,10 +85,18 @@ def gather(reader: Reader, url: str) -> Facts:
     if facts.page is None and facts.queue is None:
         facts.drops = reader.status()["drops"]
     if settings is not None:
+        if facts.drops.get(Drop.SAME_PAGE) and not settings.keep_repeats:
+            facts.same_page = _same_page(reader, facts.domain)
         facts.max_pages_per_domain = settings.max_pages_per_domain
         facts.max_queued_per_domain = settings.max_queued_per_domain
         facts.refused, facts.lines = _refused(facts, settings, reader)
     return facts
+
+
+def _same_page(reader: Reader, domain: str) -> int:
+    """By its latest pages, as an engine would decide that sees them one after the other."""
+    rows = list(reader.pages(domain=domain, outcome=Outcome.OK, limit=_LATEST))
+    return one_page([row.simhash for row in reversed(rows)])
 
 
 def _robots_line(origin: Origin, url: str) -> str:
@@ -164,6 +175,11 @@ def _unknown(facts: Facts) -> list[str]:
     if _capped(facts):
         limit = f"{facts.max_pages_per_domain:,}"
         return [f"state        refused: its domain has the {limit} pages it may have"]
+    if facts.same_page:
+        return [
+            f"state        refused: {Drop.SAME_PAGE}, if it was found: its domain answers every URL"
+            f" with one page, {facts.same_page:,} times so far (--keep-repeats goes on)"
+        ]
     if facts.domain_row is None:
         return ["state        never seen, and neither was its domain"]
     lines = ["state        never seen: no page that was fetched links to it"]

@@ -14,7 +14,9 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
+from lycosa.engine.one_page_sites import OnePageSites
 from lycosa.engine.page_rows import note_records, note_response, page_row
+from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
 from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch, Purge
@@ -25,6 +27,7 @@ from lycosa.page.decode import decode
 from lycosa.page.html import PARSE_BYTES, Parsed, parse
 from lycosa.page.language import Shares, code_of, languages
 from lycosa.page.media import OTHER, kind_of
+from lycosa.page.simhash import simhash
 from lycosa.politeness import robots_tag
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.urls.canonical import canonical, host_of
@@ -61,6 +64,7 @@ class HarvestRules:
     max_queued_per_domain: int = 10_000
     keep_warc: bool = False
     languages: frozenset[str] = frozenset()  # pages in others are not kept; empty: all are
+    keep_repeats: bool = False  # sites with one page for all URLs are crawled like others
 
 
 class SentLinks:
@@ -93,6 +97,8 @@ class Harvest:
         self.rules = rules
         self.scope = scope
         self.sent = SentLinks()
+        self._repeats = Repeats()
+        self._one_page = OnePageSites()
         self._resolver = LinkResolver(LINKS)
         self._request_head = request_head
         self._ids = record_ids
@@ -143,10 +149,11 @@ class Harvest:
             stats.pages += 1
 
     def _cap(self, held: Held, batch: Batch) -> None:
-        if 0 < self.rules.max_pages_per_domain <= held.pages and (held.run or held.queued):
+        reason = self._over(held) if held.run or held.queued else ""
+        if reason:
             held.run.clear()
             held.queued = 0
-            batch.purges.append(Purge(held.id, "", Drop.PAGE_CAP, forget=True))
+            batch.purges.append(Purge(held.id, "", reason, forget=True))
 
     # -- a page -------------------------------------------------------------------------------
 
@@ -225,6 +232,8 @@ class Harvest:
                 row.language, row.language_score = found[0][0], round(100 * found[0][1])
             if wanted:
                 self._keep_text(url, parsed, row, found)
+                self._repeats.count(row.content_hash, row.simhash, stats)
+                self._one_page.note(held.id, row.simhash)
             else:
                 row.outcome = Outcome.OTHER_LANGUAGE
         if not (parsed.nofollow and self.rules.obey_nofollow):
@@ -260,6 +269,7 @@ class Harvest:
     def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow, found: Shares) -> None:
         row.text_chars = len(parsed.text)
         row.content_hash = content_hash(parsed.text)
+        row.simhash = simhash(parsed.text)
         row.text_row = text_row(
             row.url,
             row.fetched_ms,
@@ -272,6 +282,7 @@ class Harvest:
             charset=parsed.charset,
             content_hash=row.content_hash,
             languages=found,
+            simhash=row.simhash,
         )
 
     # -- links --------------------------------------------------------------------------------
@@ -343,9 +354,16 @@ class Harvest:
 
     def _full(self, held: Held) -> str:
         """Why the domain takes no more URLs of its own, '' if it does."""
+        full = held.queued >= self.rules.max_queued_per_domain
+        return self._over(held) or (Drop.QUEUE_CAP if full else "")
+
+    def _over(self, held: Held) -> str:
+        """Why no page of the domain is wanted any more, '' if there are."""
         if 0 < self.rules.max_pages_per_domain <= held.pages:
             return Drop.PAGE_CAP
-        return Drop.QUEUE_CAP if held.queued >= self.rules.max_queued_per_domain else ""
+        if not self.rules.keep_repeats and self._one_page.known(held.id, held.pages):
+            return Drop.SAME_PAGE
+        return ""
 
     def _found(
         self, held: Held, url: Url, depth: int, flags: int, batch: Batch, stats: Stats

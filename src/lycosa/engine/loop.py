@@ -191,6 +191,7 @@ class Engine:
             max_queued_per_domain=crawl.max_queued_per_domain,
             keep_warc=node.warc,
             languages=frozenset(crawl.language),
+            keep_repeats=crawl.keep_repeats,
         )
         rules = CoreRules(
             visit,

@@ -31,6 +31,8 @@ def summed(engines: list[EngineSummary], settings: Mapping[str, Any]) -> dict[st
         "ok": _total(engines, "ok"),
         "bytes": _total(engines, "bytes"),
         "requests": _total(engines, "requests"),
+        "duplicates": _total(engines, "duplicates"),
+        "near_duplicates": _total(engines, "near_duplicates"),
         "outcomes": _tally(engines, "outcomes"),
         "drops": _tally(engines, "drops"),
         "retries": _tally(engines, "retries"),

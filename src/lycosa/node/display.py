@@ -38,6 +38,8 @@ class Snapshot:
     ready: int = 0  # domains that could be visited at once
     engines: int = 0
     rss_mb: float = 0.0
+    duplicates: int = 0  # pages whose text an earlier one had
+    near_duplicates: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     retries: dict[str, int] = field(default_factory=dict)  # failures to be tried again, by cause
     lost: int = 0  # pages of earlier runs whose text is gone
@@ -60,6 +62,8 @@ def render(now: Snapshot, width: int) -> list[str]:
     ]
     if now.retries:
         rows.insert(5, ("retries", f"{kinds(now.retries)} (tried again later)"))
+    if repeated := repeats(now.duplicates, now.near_duplicates):
+        rows.insert(1, ("repeats", repeated))
     if now.stopping:
         rows.append(("stopping", "finishing what is in flight; press Ctrl-C again to cut it off"))
     return [_fit(f"{name:>10}  {text}", width) for name, text in rows]
@@ -77,6 +81,8 @@ def line(now: Snapshot) -> dict[str, object]:
         "ready": now.ready,
         "errors": sum(errors(now.outcomes).values()),
         "retries": now.retries,
+        "duplicates": now.duplicates,
+        "near_duplicates": now.near_duplicates,
         "mb": now.bytes // _MIB,
         "limit": now.limiting or "-",
     }
@@ -94,6 +100,8 @@ def summary(
         f"{head}: {now.pages:,} pages, {now.ok:,} of them ok, {size(now.bytes)} received.",
         f"This run took {duration(now.elapsed)}, {rate(mean)} pages/s on average.",
     ]
+    if repeated := repeats(now.duplicates, now.near_duplicates):
+        lines.append(f"Among the ok pages were at least {repeated}.")
     if now.outcomes:
         lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
     if now.lost:
@@ -132,6 +140,11 @@ def kinds(counts: dict[str, int]) -> str:
     """'timeout 12, dns 3', the most frequent first."""
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {n:,}" for name, n in order)
+
+
+def repeats(exact: int, near: int) -> str:
+    """'12 duplicates, 3 near-duplicates'; '' if there are none."""
+    return f"{exact:,} duplicates, {near:,} near-duplicates" if exact or near else ""
 
 
 def _pages(now: Snapshot) -> str:

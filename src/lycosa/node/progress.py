@@ -90,6 +90,8 @@ class Progress:
             ready=stats.ready,
             engines=engines,
             rss_mb=stats.rss_mb,
+            duplicates=stats.duplicates,
+            near_duplicates=stats.near_duplicates,
             outcomes=stats.outcomes,
             retries=stats.retries,
             max_pages=self._limits.max_pages,
@@ -111,7 +113,13 @@ class Progress:
         pages = self._store.pages
         total = whole_crawl(Snapshot(), self._node, pages)
         return Stats(
-            engines=0, pages=pages, ok=total.ok, bytes=total.bytes, outcomes=dict(total.outcomes)
+            engines=0,
+            pages=pages,
+            ok=total.ok,
+            bytes=total.bytes,
+            duplicates=total.duplicates,
+            near_duplicates=total.near_duplicates,
+            outcomes=dict(total.outcomes),
         )
 
 
@@ -184,5 +192,6 @@ def whole_crawl(run: Snapshot, node: NodeSettings, stored_pages: int) -> Snapsho
         run.pages = max(run.pages, stored_pages)
         return run
     run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
+    run.duplicates, run.near_duplicates = total["duplicates"], total["near_duplicates"]
     run.outcomes, run.lost = total["outcomes"], total["lost"]
     return run

@@ -289,6 +289,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("max-queued-per-domain", number(1, 10**9), 10_000,
            "keep at most this many URLs of a domain"
            " waiting; more are counted and dropped", "N", shared=True),
+    Option("keep-repeats", SWITCH, False,
+           "go on with a site that answers every URL with one page; else what is queued of it is"
+           " dropped", shared=True),
     Option("delay", seconds("30d"), 70.0,
            "wait this long between the end of a visit to a domain and"
            " the next; a longer Crawl-delay in robots.txt wins", "TIME", unit="seconds",

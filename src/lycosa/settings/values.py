@@ -36,6 +36,7 @@ class CrawlSettings:
     max_depth: int | None = None  # None: no limit; 0: the seeds only
     max_pages_per_domain: int = _NO_LIMIT
     max_queued_per_domain: int = 10_000
+    keep_repeats: bool = False
     sitemaps: bool = False
     ignore_nofollow: bool = False
     visit_timeout: float = 90.0  # s

@@ -221,11 +221,30 @@ def _endless_path(path: str) -> Reply:
     return reply.whole(200, body, keep=False, kind="text/html")
 
 
+_SORRY = (
+    "Sorry, we could not find what you were looking for. The page may have moved, or its address"
+    " may have been typed wrongly. Please use the search box above, go back to the home page, or"
+    " look at our most popular articles below. If you think that this is a mistake, write to our"
+    " support team and tell them which page you came from; they answer within two working days."
+)
+
+
+def _one_page(path: str) -> Reply:
+    """Every URL exists, says the same, and links to three more: a site without a real 404."""
+    parent = path.rstrip("/")[:200]
+    links = "".join(
+        f'<li><a href="{parent or "/a"}-{n}">popular article</a></li>' for n in range(3)
+    )
+    body = _OPEN + f"<h1>Not found</h1><p>{_SORRY}</p><ul>{links}</ul></body></html>".encode()
+    return reply.whole(200, body, keep=False, kind="text/html")
+
+
 LINKED: dict[str, Callable[[str], Reply]] = {
     "redirect-loop": _loop,
     "redirect-endless": _endless_redirect,
     "calendar": _calendar,
     "endless-path": _endless_path,
+    "one-page": _one_page,
 }
 
 ROBOTS: dict[str, Callable[[], Reply]] = {

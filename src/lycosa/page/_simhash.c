@@ -1,0 +1,266 @@
+/* A text in 64 bits: the compiled twin of `page/simhash`, which says what it is for.
+
+   One pass over the text's UTF-8. Each word is hashed and its 64 bits are added to 64 counters;
+   they lie across eight planes, one for each bit of a counter, so that adding eight words takes
+   some fifty operations and not 512. Before a counter runs over, the planes are emptied into real
+   ones.
+
+   Owns no rule: the ranges and weights are those of `page/simhash`, and tests compare the two. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MAX_CHARS 100000
+#define SHORT 3
+#define CAP 8
+#define SLOT_BITS 14
+#define ALPHABETS_END 0x900
+#define GROUP 8
+#define PLANES 8
+#define START 0xCBF29CE484222325u
+#define PRIME 0x100000001B3u
+#define MIX 0xFF51AFD7ED558CCDu
+
+enum { SEPARATOR, LETTER, UNSPACED };
+
+typedef struct {
+    uint32_t first, last;
+    int kind;
+} Range;
+
+/* What is no letter, beyond ASCII, in order. */
+static const Range RANGES[] = {
+    {0x80, 0xBF, SEPARATOR},      {0xD7, 0xD7, SEPARATOR},     {0xF7, 0xF7, SEPARATOR},
+    {0xE00, 0xEFF, UNSPACED},     {0x1000, 0x109F, UNSPACED},  {0x1780, 0x17FF, UNSPACED},
+    {0x2000, 0x2BFF, SEPARATOR},  {0x2E00, 0x2E7F, SEPARATOR}, {0x3000, 0x3004, SEPARATOR},
+    {0x3005, 0x3007, UNSPACED},   {0x3008, 0x3040, SEPARATOR}, {0x3041, 0x31FF, UNSPACED},
+    {0x3400, 0x4DBF, UNSPACED},   {0x4E00, 0x9FFF, UNSPACED},  {0xD800, 0xDFFF, SEPARATOR},
+    {0xF900, 0xFAFF, UNSPACED},   {0xFE00, 0xFE6F, SEPARATOR}, {0xFF00, 0xFF0F, SEPARATOR},
+    {0xFF1A, 0xFF20, SEPARATOR},  {0xFF3B, 0xFF40, SEPARATOR}, {0xFF5B, 0xFF65, SEPARATOR},
+    {0xFF66, 0xFF9D, UNSPACED},   {0xFFF0, 0xFFFF, SEPARATOR}, {0x1F000, 0x1FAFF, SEPARATOR},
+    {0x20000, 0x3FFFF, UNSPACED},
+};
+#define RANGE_COUNT (sizeof RANGES / sizeof *RANGES)
+
+static unsigned char ascii_folded[256]; /* 0: a separator, or not ASCII */
+
+static void fill_table(void) {
+    for (int c = '0'; c <= '9'; c++) ascii_folded[c] = (unsigned char)c;
+    for (int c = 'a'; c <= 'z'; c++) {
+        ascii_folded[c] = (unsigned char)c;
+        ascii_folded[c - 32] = (unsigned char)c;
+    }
+}
+
+static int kind_of(uint32_t c) {
+    size_t low = 0, high = RANGE_COUNT;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (c > RANGES[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < RANGE_COUNT && c >= RANGES[low].first ? RANGES[low].kind : LETTER;
+}
+
+/* The small letter of a letter beyond ASCII. */
+static uint32_t folded(uint32_t c) {
+    if ((c >= 0xC0 && c <= 0xDE) || (c >= 0x391 && c <= 0x3A9) || (c >= 0x410 && c <= 0x42F))
+        return c + 32;
+    return c >= 0x400 && c <= 0x40F ? c + 80 : c;
+}
+
+typedef struct {
+    uint64_t group[GROUP]; /* hashes that are not in the planes yet, `grouped` of them */
+    int grouped;
+    uint64_t planes[PLANES]; /* bit i of counter b is bit b of planes[i] */
+    int waiting;             /* words in the planes: fewer than 1 << PLANES */
+    uint32_t sums[64], total;
+    uint64_t before; /* the hash of the word before */
+    unsigned char counts[1 << SLOT_BITS];
+} Sums;
+
+static void empty_planes(Sums *sums) {
+    for (int i = 0; i < PLANES; i++)
+        for (int bit = 0; bit < 64; bit++)
+            sums->sums[bit] += (uint32_t)(sums->planes[i] >> bit & 1) << i;
+    memset(sums->planes, 0, sizeof sums->planes);
+    sums->waiting = 0;
+}
+
+/* Adds two bits to the counters' bit in `plane`, 64 times at once; returns what is carried. */
+static inline uint64_t add_two(uint64_t *plane, uint64_t one, uint64_t other) {
+    uint64_t either = *plane ^ one, carried = (*plane & one) | (either & other);
+    *plane = either ^ other;
+    return carried;
+}
+
+/* Adds the group to the planes. */
+static void add_group(Sums *sums) {
+    uint64_t *v = sums->group, *planes = sums->planes, twos[4], fours[2];
+    memset(v + sums->grouped, 0, sizeof *v * (size_t)(GROUP - sums->grouped));
+    for (int i = 0; i < 4; i++) twos[i] = add_two(planes, v[2 * i], v[2 * i + 1]);
+    for (int i = 0; i < 2; i++) fours[i] = add_two(planes + 1, twos[2 * i], twos[2 * i + 1]);
+    uint64_t carried = add_two(planes + 2, fours[0], fours[1]);
+    for (int i = 3; i < PLANES; i++) {
+        uint64_t more = planes[i] & carried;
+        planes[i] ^= carried;
+        carried = more;
+    }
+    sums->grouped = 0;
+    sums->waiting += GROUP;
+    if (sums->waiting + GROUP >= 1 << PLANES) empty_planes(sums);
+}
+
+static inline uint64_t mixed(uint64_t value) {
+    value = (value ^ value >> 33) * MIX;
+    return value ^ value >> 33;
+}
+
+static inline void add(Sums *sums, uint64_t value, int cap) {
+    unsigned char *count = sums->counts + (value >> (64 - SLOT_BITS));
+    int counts = *count < cap; /* no branch: nobody could foretell which way it goes */
+    *count = (unsigned char)(*count + counts);
+    sums->total += (uint32_t)counts;
+    sums->group[sums->grouped] = value;
+    sums->grouped += counts;
+    if (sums->grouped == GROUP) add_group(sums);
+}
+
+/* The character at `p`, and in `size` its bytes. Python made the UTF-8: it is whole. */
+static uint32_t decoded(const unsigned char *p, int *size) {
+    if (*p < 0xE0) {
+        *size = 2;
+        return (*p & 0x1Fu) << 6 | (p[1] & 0x3Fu);
+    }
+    if (*p < 0xF0) {
+        *size = 3;
+        return (*p & 0xFu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+    }
+    *size = 4;
+    return (*p & 7u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+}
+
+/* The run that is being read: a word, or characters written without spaces. */
+typedef struct {
+    uint64_t hash;   /* of the word so far */
+    uint32_t first;  /* its first character; of an unspaced run the last one */
+    uint32_t length; /* characters */
+    int kind;
+} Run;
+
+static void end_run(Sums *sums, Run *run) {
+    if (run->kind == LETTER) {
+        uint64_t value = mixed(run->hash);
+        add(sums, value, run->length <= SHORT && run->first < ALPHABETS_END ? 1 : CAP);
+        int counts = sums->before != 0 && (sums->before + value) >> 62 == 0; /* one in four */
+        add(sums, mixed(sums->before * PRIME ^ value), counts ? CAP : 0);
+        sums->before = value;
+    } else if (run->kind == UNSPACED && run->length == 1)
+        add(sums, mixed((START ^ run->first) * PRIME), CAP);
+    run->kind = SEPARATOR;
+}
+
+static void take(Sums *sums, Run *run, uint32_t c, int kind) {
+    if (kind != run->kind) {
+        end_run(sums, run);
+        *run = (Run){START, c, 0, kind};
+    } else if (kind == UNSPACED) {
+        add(sums, mixed((((START ^ run->first) * PRIME) ^ c) * PRIME), CAP);
+        run->first = c;
+    }
+    run->hash = (run->hash ^ c) * PRIME;
+    run->length++;
+}
+
+/* Where the characters end that count. */
+static const unsigned char *end_of(const unsigned char *p, Py_ssize_t size) {
+    const unsigned char *end = p + size;
+    if (size <= MAX_CHARS) return end;
+    for (int left = MAX_CHARS; p < end; p++)
+        if ((*p & 0xC0) != 0x80 && left-- == 0) break;
+    return p;
+}
+
+static void read_text(Sums *sums, const unsigned char *p, const unsigned char *end) {
+    Run run = {START, 0, 0, SEPARATOR};
+    while (p < end) {
+        unsigned char c = ascii_folded[*p];
+        if (c) {
+            take(sums, &run, c, LETTER);
+            const unsigned char *first = p++;
+            uint64_t hash = run.hash;
+            for (; (c = ascii_folded[*p]) && p < end; p++) hash = (hash ^ c) * PRIME;
+            run.hash = hash;
+            run.length += (uint32_t)(p - first - 1);
+        } else if (*p < 0x80) {
+            end_run(sums, &run);
+            p++;
+        } else {
+            int size;
+            uint32_t wide = decoded(p, &size);
+            int kind = kind_of(wide);
+            if (kind == SEPARATOR)
+                end_run(sums, &run);
+            else
+                take(sums, &run, folded(wide), kind);
+            p += size;
+        }
+    }
+    end_run(sums, &run);
+}
+
+static int64_t result(Sums *sums) {
+    uint64_t value = 0;
+    add_group(sums);
+    empty_planes(sums);
+    for (int bit = 0; bit < 64; bit++)
+        if (2 * sums->sums[bit] > sums->total) value |= (uint64_t)1 << bit;
+    if (value == 0 && sums->total) value = 1;
+    return (int64_t)value;
+}
+
+static PyObject *simhash(PyObject *Py_UNUSED(self), PyObject *text) {
+    Sums sums;
+    Py_ssize_t size;
+    PyObject *encoded = NULL;
+    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "a text is a str");
+    const char *data = PyUnicode_AsUTF8AndSize(text, &size);
+    if (data == NULL) { /* half a character, which separates words like the '?' in its place */
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) return NULL;
+        PyErr_Clear();
+        encoded = PyUnicode_AsEncodedString(text, "utf-8", "replace");
+        char *bytes;
+        if (encoded == NULL || PyBytes_AsStringAndSize(encoded, &bytes, &size) < 0) {
+            Py_XDECREF(encoded);
+            return NULL;
+        }
+        data = bytes;
+    }
+    memset(&sums, 0, sizeof sums);
+    const unsigned char *begin = (const unsigned char *)data;
+    read_text(&sums, begin, end_of(begin, size)); /* a 0 follows the text */
+    Py_XDECREF(encoded);
+    return PyLong_FromLongLong(result(&sums));
+}
+
+static PyMethodDef methods[] = {
+    {"simhash", simhash, METH_O, "simhash(text)\n\nSigned 64 bits; 0 for a text without words."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "lycosa.page._simhash",
+    .m_doc = "A text in 64 bits.",
+    .m_size = 0,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__simhash(void) {
+    fill_table();
+    return PyModule_Create(&module);
+}
