@@ -6,10 +6,12 @@ them wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lycosa.errors import UserError
 from lycosa.settings.collect import Values
 from lycosa.terminal import redact
 
@@ -31,13 +33,21 @@ def opened(values: Values) -> Iterator[Reader]:
 
 
 @contextmanager
-def opened_crawl(values: Values) -> Iterator[Crawl]:
-    """The crawl that --data-dir and --store name, as programs read it."""
+def opened_crawl(values: Values, words: Sequence[str] = ()) -> Iterator[Crawl]:
+    """The crawl that --data-dir and --store name, as programs read it; `words`: the directories
+    of several nodes."""
     from lycosa.frontier.protocol import is_server
     from lycosa.reading.crawl import Crawl
+    from lycosa.reading.opening import check_nodes
 
+    server = is_server(values["store"])
+    if words and not server:
+        raise UserError("A crawl on SQLite has one directory: name it with --data-dir.")
+    paths = [Path(word).expanduser() for word in words] or [values["data-dir"]]
     with opened(values) as reader:
-        yield Crawl(reader, [values["data-dir"]], server=is_server(values["store"]))
+        if words:
+            check_nodes(reader, paths)
+        yield Crawl(reader, paths, server=server)
 
 
 def same_crawl(values: Values) -> tuple[object, ...]:
