@@ -40,6 +40,8 @@ def open_crawl(
     """
     paths = [*_paths(data_dir), *_paths(data_dirs)]
     if is_server(store):
+        if not store.startswith(("postgresql://", "postgres://")):
+            raise UserError("A store is a URL that begins with postgresql://.")
         return _on_server(store, paths)
     if not paths:
         raise UserError("Name the directory of a crawl, or its store.")
