@@ -83,9 +83,6 @@ COMMANDS = (
         "sample:sample",
         "show a few pages by chance, with their labels, languages and main text",
         ("lycosa sample", "lycosa sample --label content --language en --count 20"),
-        "DIR",
-        "*",
-        "data directories of several nodes; else that of --data-dir",
     ),
     Command(
         "show",
@@ -335,8 +332,9 @@ def _sound(run: Callable[[], int], command: str, values: Values) -> int:
 def _damage(values: Values) -> LycosaError | None:
     from lycosa.frontier.protocol import check_file
 
+    given = values["data-dir"]
     try:
-        check_file(values["data-dir"], DAMAGE_SECONDS)
+        check_file(given[0] if isinstance(given, tuple) else given, DAMAGE_SECONDS)
     except Damaged as error:
         return error
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from lycosa.commands.sample import cut, first_lines
 from lycosa.frontier.reader import Reader
 from lycosa.reading import sample as room
 from reading.conftest import Made
+from support.made_crawl import make
 
 
 def urls(pages: list[lycosa.TextPage]) -> list[str]:
@@ -106,5 +108,20 @@ def test_texts_are_cut_to_a_few_lines() -> None:
     assert cut("abcdef", 4) == "abc…"
     for text in ("word " * 1000, "x" * 5000, "line\n" * 9, "\u4e2d" * 3000):
         lines = first_lines(text)
-        assert len(lines) == 5 and lines[-1].endswith("…" if len(text) > 99 else "line")
+        assert len(lines) == 5 and lines[-1].endswith("…")
         assert max(map(len, lines)) <= 96
+
+
+def test_the_command_on_two_nodes(
+    postgres_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(tmp_path / "one", postgres_url, pages=30)
+    make(tmp_path / "two", postgres_url, pages=30, join=True)
+    one = Made(tmp_path / "one", postgres_url)
+    both = run(one, capsys, "--data-dir", str(tmp_path / "two"), "--count", "100")
+    assert both.count("fetched 2") > 45 and "can't be read" not in both
+    said = run(one, capsys, "--count", "100")
+    assert 20 < said.count("fetched 2") < 31 and f"host:{tmp_path / 'two'}" in said
+    assert "There is no directory" in run(
+        one, capsys, "--data-dir", str(tmp_path / "three"), code=2
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lycosa.commands.filters import filters_of
 from lycosa.commands.printing import page_json, print_json
-from lycosa.commands.which_crawl import opened_crawl
+from lycosa.commands.which_crawl import opened_nodes
 from lycosa.errors import StoreError
 from lycosa.settings.collect import Values
 from lycosa.terminal import one_line
@@ -20,9 +20,9 @@ WIDTH = 96  # characters of a line of text
 LINES = 5  # of text
 
 
-def sample(values: Values, words: list[str]) -> int:
+def sample(values: Values, _: list[str]) -> int:
     """Show some pages; with --json one object a line."""
-    with opened_crawl(values, words) as crawl:
+    with opened_nodes(values) as crawl:
         where = crawl.filter(**filters_of(values))
         found = crawl.sample(values["count"], where, seed=values["seed"], missing="skip")
         missing = crawl.missing
@@ -63,8 +63,9 @@ def first_lines(text: str) -> list[str]:
     lines = [
         part for line in start.split("\n") if line.strip() for part in wrap(line, WIDTH) if part
     ]
-    if len(lines) > LINES or len(start) < len(text):
-        lines = [*lines[: LINES - 1], cut(" ".join(lines[LINES - 1 :]), WIDTH)]
+    if lines and (len(lines) > LINES or len(start) < len(text)):
+        lines = lines[:LINES]
+        lines[-1] = cut(f"{lines[-1]} …", WIDTH)
     return lines
 
 

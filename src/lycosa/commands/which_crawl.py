@@ -6,12 +6,10 @@ them wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.errors import UserError
 from lycosa.settings.collect import Values
 from lycosa.terminal import redact
 
@@ -33,21 +31,32 @@ def opened(values: Values) -> Iterator[Reader]:
 
 
 @contextmanager
-def opened_crawl(values: Values, words: Sequence[str] = ()) -> Iterator[Crawl]:
-    """The crawl that --data-dir and --store name, as programs read it; `words`: the directories
-    of several nodes."""
+def opened_crawl(values: Values) -> Iterator[Crawl]:
+    """The crawl that --data-dir and --store name, as programs read it."""
     from lycosa.frontier.protocol import is_server
     from lycosa.reading.crawl import Crawl
-    from lycosa.reading.opening import check_nodes
 
-    server = is_server(values["store"])
-    if words and not server:
-        raise UserError("A crawl on SQLite has one directory: name it with --data-dir.")
-    paths = [Path(word).expanduser() for word in words] or [values["data-dir"]]
     with opened(values) as reader:
-        if words:
-            check_nodes(reader, paths)
-        yield Crawl(reader, paths, server=server)
+        yield Crawl(reader, [values["data-dir"]], server=is_server(values["store"]))
+
+
+@contextmanager
+def opened_nodes(values: Values) -> Iterator[Crawl]:
+    """The same for a command that takes the directories of several nodes."""
+    from lycosa.frontier.protocol import is_server, open_reader
+    from lycosa.reading.crawl import Crawl
+    from lycosa.reading.opening import open_crawl
+
+    paths, store = list(values["data-dir"]), values["store"]
+    if is_server(store):
+        named = "data-dir" in values.given
+        crawl = open_crawl([path for path in paths if named or path.exists()], store=store)
+    elif len(paths) > 1:
+        crawl = open_crawl(paths)
+    else:
+        crawl = Crawl(open_reader(paths[0], store), paths, server=False)
+    with crawl:
+        yield crawl
 
 
 def same_crawl(values: Values) -> tuple[object, ...]:

@@ -242,21 +242,12 @@ NETWORK = ValueKind("a network such as 10.1.0.0/16", parse_network)
 NAMESERVER = ValueKind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
 PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
-READERS = (
-    "status",
-    "pages",
-    "sample",
-    "show",
-    "why",
-    "stop",
-    "exclude",
-    "retry",
-    "audit",
-    "verify",
-)
+READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
 EVERY = ("crawl", "check", *READERS)
+OF_NODES = ("sample",)  # they read the directories of several nodes
+STORED = (*EVERY, *OF_NODES)
 LOGGERS = ("crawl", "demo")
-CHOOSERS = ("pages", "sample")  # commands with the filters of pages
+CHOOSERS = ("pages", *OF_NODES)  # commands with the filters of pages
 
 # fmt: off
 OPTIONS: tuple[Option, ...] = (
@@ -266,6 +257,9 @@ OPTIONS: tuple[Option, ...] = (
            "URL", shared=True),
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
+    Option("data-dir", PATH, (Path("lycosa-data"),), "where the crawl is kept; several times: the"
+           " directories of its nodes", "DIR", commands=OF_NODES, repeat=True,
+           shown_default="lycosa-data"),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
     Option("start-or-resume", SWITCH, False, "start a crawl, or go on with the one that is there:"
@@ -275,9 +269,9 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
            " directory, postgresql://user@host/database a server that many nodes share", "URL",
-           commands=EVERY),
+           commands=STORED),
     Option("config", PATH, None, "read settings from this TOML file; its keys are these names",
-           "FILE", commands=EVERY),
+           "FILE", commands=STORED),
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
            " pattern a line", "FILE", shared=True),
     Option("seeded-urls-only", SWITCH, False, "stay in the domains of the seeds", shared=True),
@@ -340,7 +334,8 @@ OPTIONS: tuple[Option, ...] = (
            "without a terminal, report progress this"
            " often", "TIME", unit="seconds", commands=LOGGERS),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
-    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS), flag_only=True),
+    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *OF_NODES),
+           flag_only=True),
     Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("retry",),
            flag_only=True),
     Option("outcome", TEXT, "", "only pages with this outcome, such as robots or timeout",
