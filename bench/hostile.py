@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lycosa.commands.status import loop_of
+from lycosa.reading.status import loop_of
 from lycosa.simweb import malice
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lycosa.commands.status import loop_of
+from lycosa.reading.status import loop_of
 from lycosa.simweb.check import Report
 from lycosa.simweb.serve import SimWeb
 from measure import runs

@@ -79,6 +79,12 @@ COMMANDS = (
         ("lycosa pages --domain example.org --limit 20", "lycosa pages --outcome timeout --json"),
     ),
     Command(
+        "sample",
+        "sample:sample",
+        "show a few pages by chance, with their labels, languages and main text",
+        ("lycosa sample", "lycosa sample --label content --language en --count 20"),
+    ),
+    Command(
         "show",
         "show:show",
         "print what is kept of a page: its record and its text",
@@ -326,8 +332,9 @@ def _sound(run: Callable[[], int], command: str, values: Values) -> int:
 def _damage(values: Values) -> LycosaError | None:
     from lycosa.frontier.protocol import check_file
 
+    given = values["data-dir"]
     try:
-        check_file(values["data-dir"], DAMAGE_SECONDS)
+        check_file(given[0] if isinstance(given, tuple) else given, DAMAGE_SECONDS)
     except Damaged as error:
         return error
     return None

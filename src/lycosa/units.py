@@ -1,6 +1,13 @@
-"""How amounts are written for people: durations, sizes, rates. Pure."""
+"""How amounts are written for people: durations, sizes, rates, moments. Pure."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def utc(ms: int) -> str:
+    """A moment for people and for JSON alike."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def duration(seconds: float) -> str:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from lycosa.commands.status import limit_of, long_waits, status_lines
+from lycosa.commands.status import status_lines
 from lycosa.frontier.keys import SETTINGS_KEY
+from lycosa.reading.status import limit_of, long_waits
 from lycosa.settings.values import CrawlSettings
 
 NOW = 1_800_000_000_000

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.commands.why import Facts, explain
+from lycosa.reading.why import Facts, explain
 from lycosa.records import Flag, Origin, PageRow, Url
 from support.made import made_page
 

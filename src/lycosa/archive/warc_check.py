@@ -10,11 +10,14 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from lycosa.archive.reading import CHUNK, Region, SegmentFile, Verdict
+from lycosa.archive.segments import segment_name
 from lycosa.archive.text import rfc3339
 from lycosa.archive.warc import base32
+from lycosa.errors import StoreError
 
 HEAD_USUAL = 1 << 10  # bytes of a record's head
 HEAD_MOST = 1 << 16  # more than one with the longest URL has
@@ -130,6 +133,19 @@ class WarcCheck:
             return f"its request: {self._file.why(found.end)}"
         return "" if _belong(found, follower) else "its request is of another"
 
+    def response(self, at: int, url: str) -> tuple[bytes, bytes]:
+        """The header block and the body of the response of a URL, whose record begins there."""
+        found = self._read(at)
+        if found is None:
+            raise StoreError(self._file.why(at))
+        if found.type != "response" or found.fields.get("WARC-Target-URI") != url:
+            raise StoreError("another record is there")
+        length = int(found.fields["Content-Length"])
+        begin = found.end - len(_END) - length
+        block = self._file.read(begin, length)
+        head = self._http_head(begin, length)
+        return block[:head], block[head:]
+
     def _read(self, at: int) -> Record | None:
         """The record that begins there; None if none does, or it is damaged."""
         if self._known[0] != at:
@@ -184,6 +200,26 @@ class WarcCheck:
                 break
             begin += len(data) - len(_MARK)
         return self._file.length
+
+
+class Responses:
+    """A WARC segment that is open to read the responses of pages."""
+
+    def __init__(self, root: Path, segment: int, committed: int) -> None:
+        name = segment_name("warc", segment)
+        self.committed = committed
+        try:
+            self._file = SegmentFile(root / name, committed)
+        except OSError as error:
+            raise StoreError(f"Can't read {root / name}: {error.strerror}.") from error
+        self._check = WarcCheck(self._file, Verdict(name, committed))
+
+    def read(self, at: int, url: str) -> tuple[bytes, bytes]:
+        """The header block and the body of the response of a URL, whose record begins there."""
+        return self._check.response(at, url)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def _fields(head: bytes) -> dict[str, str] | None:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.printing import print_json, utc
+from lycosa.commands.printing import print_json
 from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.settings.collect import Values
 from lycosa.settings.stored import earlier_delays, stored_node, stored_settings
 from lycosa.settings.values import CrawlSettings
+from lycosa.units import utc
 
 if TYPE_CHECKING:
     from lycosa.archive.address_audit import AddressReport

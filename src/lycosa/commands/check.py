@@ -16,11 +16,11 @@ from pathlib import Path
 
 from lycosa.clock import engine_now, wall_now
 from lycosa.commands.crawl import check_seeds
-from lycosa.commands.printing import print_json, utc
+from lycosa.commands.printing import print_json
 from lycosa.frontier.protocol import ServerFacts, check_server, is_server
 from lycosa.settings.collect import Values
 from lycosa.settings.values import cores
-from lycosa.units import rate, size
+from lycosa.units import rate, size, utc
 from lycosa.what_limits import Limit
 
 _GIB = 1024**3

@@ -17,6 +17,7 @@ from lycosa import ownfiles
 from lycosa.called import called, pip_install
 from lycosa.commands.which_crawl import opened
 from lycosa.errors import UserError
+from lycosa.frontier.filters import Filter
 from lycosa.outcomes import Outcome
 from lycosa.settings.collect import Values
 from lycosa.settings.options import parse_nameserver, parse_port_map
@@ -100,7 +101,9 @@ def _node(values: Values, root: Path, nameserver: str, port_map: str) -> NodeSet
 def _example(values: Values) -> str:
     """A page that was kept."""
     with opened(Values({**values.by_name, "store": "sqlite"}, values.given)) as reader:
-        return next((row.url for row in reader.pages(outcome=Outcome.OK, limit=1)), "URL")
+        return next(
+            (row.url for row in reader.pages(Filter(outcomes=(Outcome.OK,)), limit=1)), "URL"
+        )
 
 
 def verdict(report: Report) -> str:

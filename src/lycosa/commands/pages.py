@@ -1,38 +1,28 @@
-"""`lycosa pages`: lists the pages of a crawl, by domain, status, outcome, time or prefix."""
+"""`lycosa pages`: lists the pages of a crawl that fit the filters."""
 
 from __future__ import annotations
 
 import sys
 
-from lycosa.clock import wall_now
-from lycosa.commands.names import check_outcome, known_domain
-from lycosa.commands.printing import FilePlaces, page_json, page_line, print_json
-from lycosa.commands.which_crawl import opened
+from lycosa.commands.filters import filters_of
+from lycosa.commands.printing import page_json, page_line, place_json, print_json
+from lycosa.commands.which_crawl import opened_crawl
 from lycosa.settings.collect import Values
 
 
 def pages(values: Values, _: list[str]) -> int:
     """List pages; with --json one object a line."""
-    since = values["since"]
-    with opened(values) as reader:
-        check_outcome(reader, values["outcome"])
-        rows = reader.pages(
-            domain=known_domain(reader, values["domain"]),
-            status=values["status"],
-            outcome=values["outcome"],
-            since_ms=wall_now() - round(since * 1000) if since else 0,
-            url_prefix=values["prefix"],
-            limit=values["limit"],
-            newest=not values["oldest"],
-        )
-        places = FilePlaces(reader)
-        count = 0
-        for row in rows:
+    count = 0
+    with opened_crawl(values) as crawl:
+        where = crawl.filter(**filters_of(values))
+        for page in crawl.pages(where, limit=values["limit"], newest=not values["oldest"]):
             count += 1
+            place = crawl.place(page)
             if values["json"]:
-                print_json({**page_json(row), **places.json(row)}, indent=False)
+                print_json({**page_json(page), **place_json(place)}, indent=False)
             else:
-                print(page_line(row) + places.text(row))
+                where_kept = f" ({place.host}:{place.directory})" if place else ""
+                print(page_line(page) + where_kept)
     if count == values["limit"] and sys.stderr.isatty():
         print(f"The list ends at {count}; --limit N shows more.", file=sys.stderr)
     return 0

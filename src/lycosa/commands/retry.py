@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from lycosa.called import called
 from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
-from lycosa.commands.names import check_outcome, known_domain
 from lycosa.commands.printing import print_json
 from lycosa.commands.which_crawl import opened, same_crawl
 from lycosa.errors import UserError
+from lycosa.frontier.filters import Filter
 from lycosa.outcomes import Outcome
+from lycosa.reading.names import check_outcome, known_domain
 from lycosa.settings.collect import Values
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def retry(values: Values, _: list[str]) -> int:
 
 def _keys(reader: Reader, outcome: str, domain: str) -> array[int]:
     """Domain and fingerprint of each page, one after the other: there may be millions."""
-    rows = reader.pages(domain=domain, outcome=outcome, limit=_EVERY, newest=False)
+    where = Filter(domains=(domain,) if domain else (), outcomes=(outcome,))
+    rows = reader.pages(where, limit=_EVERY, newest=False)
     return array("q", (number for row in rows for number in (row.domain_id, row.fp)))
 
 

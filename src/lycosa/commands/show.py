@@ -5,58 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.commands.printing import FilePlaces, page_json, print_json, utc
-from lycosa.commands.which_crawl import opened, same_crawl
+from lycosa.commands.printing import page_json, place_json, print_json
+from lycosa.commands.which_crawl import opened_crawl, same_crawl
 from lycosa.errors import UserError
 from lycosa.settings.collect import Values
 from lycosa.terminal import one_line
-from lycosa.units import size
+from lycosa.units import size, utc
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import Place
-    from lycosa.frontier.reader import Reader
-    from lycosa.records import PageRow
+    from lycosa.reading.values import Page
 
 
 def show(values: Values, words: list[str]) -> int:
     """Print the record and the text of one page."""
-    with opened(values) as reader:
-        found = reader.find(words[0])
-        row: PageRow | None = found["page"]
-        if row is None:
+    with opened_crawl(values) as crawl:
+        url, page = crawl.find(words[0])
+        if page is None:
             hint = called("why", words[0], *same_crawl(values))
-            raise UserError(f"{found['url']} was not fetched; '{hint}' says why.")
-        places = FilePlaces(reader)
-        text = _text_of(reader, values, row, places.of(row))
-        where = places.json(row)
+            raise UserError(f"{url} was not fetched; '{hint}' says why.")
+        row = crawl.text_row(page)
+        where = place_json(crawl.place(page))
     if values["json"]:
-        print_json({**page_json(row), **where, "text": (text or {}).get("text", ""), "row": text})
+        text: dict[str, Any] = row or {}
+        print_json({**page_json(page), **where, "text": text.get("text", ""), "row": row})
         return 0
-    print("\n".join(record_lines(row)))
+    print("\n".join(record_lines(page)))
     if where:
         print(f"kept     on {where['host']} in {where['directory']}")
-    if text is not None:
-        print(f"\n{text['text']}")
+    if row is not None:
+        print(f"\n{row['text']}")
     return 0
 
 
-def _text_of(
-    reader: Reader, values: Values, row: PageRow, place: Place | None
-) -> dict[str, Any] | None:
-    """The text of a page, if it lies here."""
-    from lycosa.node.datadir import node_of
-
-    if not row.text_segment or (place and place.node != node_of(values["data-dir"])):
-        return None
-    from lycosa.archive.text import read_row
-
-    committed = reader.committed_segments().get(("text", row.text_segment), 0)
-    return read_row(
-        values["data-dir"], row.text_segment, row.text_frame, row.text_offset, committed
-    )
-
-
-def record_lines(row: PageRow) -> list[str]:
+def record_lines(row: Page) -> list[str]:
     """The record of a page for people; pure."""
     named = {
         "url": row.url,

@@ -2,93 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from lycosa.called import called
 from lycosa.commands.printing import print_json
-from lycosa.commands.which_crawl import crawl_running, is_alive, opened, same_crawl
-from lycosa.frontier.keys import NODE_KEY
+from lycosa.commands.which_crawl import opened_crawl, same_crawl
 from lycosa.node.display import kinds, repeats
+from lycosa.reading.status import is_alive, state
 from lycosa.settings.collect import Values
 from lycosa.units import duration, size
-
-CHECK_SECONDS = 0.5  # for a search for damage: a small database is read whole
 
 
 def status(values: Values, _: list[str]) -> int:
     """How a crawl stands."""
-    with opened(values) as reader:
-        reader.check(CHECK_SECONDS)
-        found = reader.status()
-        stored = reader.settings()
-    found["running"] = crawl_running(values, found)
-    if not found["running"]:
-        for engine in found["engines"]:
-            engine["alive"] = False  # the directory is free, so its lease means nothing
-    found["limit"] = limit_of(found, stored) if found["running"] else ""
-    found["waits"] = long_waits(found["waits"], stored)
-    found["loop"] = loop_of(found["engines"])
-    found["state"] = state(found)
+    with opened_crawl(values) as crawl:
+        found = crawl.status().details
     if values["json"]:
         print_json(found)
     else:
         print("\n".join(status_lines(found, found["now_ms"], same_crawl(values))))
     return 0
-
-
-def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
-    """What limits the speed now, by what the engines reported last."""
-    from lycosa.metrics import Stats
-    from lycosa.settings.stored import node_key, stored_node, stored_settings
-    from lycosa.what_limits import limiting
-
-    settings = stored_settings(stored)
-    if settings is None:
-        return ""
-    alive = [each for each in found["engines"] if is_alive(each, found["now_ms"])]
-    stats = Stats.merge([Stats.from_dict(each) for each in alive])
-    stats.queued, stats.domains = found["queued"], found["active"]
-    stats.loading_seeds = not found["seeds_loaded"]
-    nodes = {each.get("node", "") for each in alive} or {""}
-    told = [stored_node({NODE_KEY: stored.get(node_key(name), "")}) for name in nodes]
-    return limiting(stats, settings.delay, sum(each.get("max_workers", 1000) for each in told))
-
-
-def long_waits(waits: list[dict[str, Any]], stored: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The domains that wait for longer than every domain does after a visit."""
-    from lycosa.settings.stored import stored_settings
-
-    settings = stored_settings(stored)
-    return [each for each in waits if settings is None or each["seconds"] > settings.delay]
-
-
-def loop_of(engines: list[dict[str, Any]]) -> dict[str, Any]:
-    """How long the turns of the engines' loops took, by CPU and by wall time, in milliseconds."""
-    from lycosa.engine.turns import summary
-    from lycosa.metrics import Stats
-
-    stats = Stats.merge([Stats.from_dict(each) for each in engines])
-    cpu = summary(stats.turns_cpu, stats.turn_cpu_max_ms)
-    wall = summary(stats.turns_wall, stats.turn_wall_max_ms)
-    return {
-        "cpu": asdict(cpu),
-        "wall": asdict(wall),
-        "excused": {"turns": stats.turns_excused, "max_ms": round(stats.turn_excused_max_ms, 1)},
-    }
-
-
-def state(found: dict[str, Any]) -> str:
-    """One word: finished, stopped, stopping, loading (and crawling what is loaded) or running."""
-    if found["finished"]:
-        return "finished"
-    alive = any(is_alive(each, found["now_ms"]) for each in found["engines"])
-    if not alive and not found.get("running"):
-        return "stopped"
-    if found["stop_requested"]:
-        return "stopping"
-    return "running" if found["seeds_loaded"] else "loading"
 
 
 def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] = ()) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from lycosa.errors import UserError
 from lycosa.frontier import queries
 from lycosa.frontier.columns import PAGES, page_row, parameter
+from lycosa.frontier.filters import EVERY_PAGE, Condition, Filter, conditions
 from lycosa.frontier.keys import RULES_KEY, SETTINGS_KEY, STOP_KEY
 from lycosa.frontier.states import waits_until
 from lycosa.frontier.summary import (
@@ -36,7 +37,6 @@ from lycosa.urls.fingerprint import fingerprint
 Row = Any  # a tuple
 SqlValues = Mapping[str, Any]
 Run = Callable[[str, SqlValues], list[Row]]  # a statement and its values
-AFTER_ALL = "\U0010ffff"  # sorts behind every character of a URL
 
 
 class Source(Protocol):
@@ -124,37 +124,47 @@ class Reader:
     # -- pages --------------------------------------------------------------------------------
 
     def pages(
-        self,
-        domain: str = "",
-        status: int = 0,
-        outcome: str = "",
-        since_ms: int = 0,
-        url_prefix: str = "",
-        limit: int = 100,
-        newest: bool = True,
+        self, where: Filter = EVERY_PAGE, limit: int = 100, newest: bool = True
     ) -> Iterator[PageRow]:
-        """Pages that fit all that is given, in the order in which they were recorded."""
-        filters = [
-            ("domain_id =", domain and domain_id(domain_of(domain))),
-            ("status =", status),
-            ("outcome =", outcome),
-            ("fetched_ms >=", since_ms),
-            ("url >=", url_prefix),
-            ("url <", url_prefix and url_prefix + AFTER_ALL),
-        ]
-        used = [(test, value) for test, value in filters if value]
-        values = {f"value{n}": value for n, (_, value) in enumerate(used)}
-        statement = self._pages_statement([test for test, _ in used], newest)
-        for row in self._source.stream(statement, {**values, "limit": limit}):
+        """Pages that fit a filter, in the order in which they were recorded."""
+        order = f"id {'DESC' if newest else 'ASC'}"
+        statement, values = self._pages_statement(PAGES, conditions(where), order, limit)
+        for row in self._source.stream(statement, values):
             yield page_row(dict(zip(PAGES, row, strict=True)))
 
-    def _pages_statement(self, tests: list[str], newest: bool) -> str:
-        """A test is a column and an operator; what it is compared with is given as value0, …"""
+    def page_chunk(
+        self, where: Filter, after: int, to: int, limit: int, newest: bool = False
+    ) -> list[tuple[int, PageRow]]:
+        """Pages that fit a filter, with their ids, in the order of these: at most `limit`, with
+        ids behind `after` and up to `to`. Without a domain in the filter it reads every row
+        between the two: the caller keeps them near enough."""
+        bounds: list[Condition] = [("id >", (after,)), ("id <=", (to,))]
+        # A domain's pages are few: they are found by their index and sorted. In the order of ids
+        # PostgreSQL might look through the whole table for them.
+        order = f"id{' + 0' if where.domain_ids else ''} {'DESC' if newest else 'ASC'}"
+        tests = [*conditions(where), *bounds]
+        statement, values = self._pages_statement(("id", *PAGES), tests, order, limit)
+        return [(row.pop("id"), page_row(row)) for row in self._source.rows(statement, values)]
+
+    def _pages_statement(
+        self, columns: Iterable[str], tests: list[Condition], order: str, limit: int
+    ) -> tuple[str, dict[str, Any]]:
+        """A statement and its values, which are called value0, value1 …"""
         given = partial(parameter, self._source.dialect)
-        marked = [f"{test} {given(f'value{n}')}" for n, test in enumerate(tests)]
-        where = f"WHERE {' AND '.join(marked)} " if marked else ""
-        order = f"ORDER BY id {'DESC' if newest else 'ASC'}"
-        return f"SELECT {', '.join(PAGES)} FROM pages {where}{order} LIMIT {given('limit')}"
+        values: dict[str, Any] = {"limit": limit}
+        marked = []
+        for test, compared in tests:
+            names = [f"value{len(values) + n}" for n in range(len(compared))]
+            values.update(zip(names, compared, strict=True))
+            marks = ", ".join(map(given, names))
+            marked.append(f"{test} ({marks})" if test.endswith(" IN") else f"{test} {marks}")
+        tested = f"WHERE {' AND '.join(marked)} " if marked else ""
+        listed = ", ".join(columns)
+        return f"SELECT {listed} FROM pages {tested}ORDER BY {order} LIMIT {given('limit')}", values
+
+    def newest_page(self) -> int:
+        """The id of the page that was recorded last; 0 if there is none."""
+        return int(self._value("newest_page") or 0)
 
     def placed(self, after: int, limit: int, only: Sequence[int] | None = None) -> list[PagePlace]:
         """Pages that say where their text or WARC records are, or that should, by `id`, some at a
@@ -172,6 +182,7 @@ class Reader:
         name = domain_of(parts.host)
         ident, fp = domain_id(name), fingerprint(clean)
         page = self._row("page_by_url", id=ident, fp=fp)
+        page_id = page.pop("id") if page else 0
         origin = self._row("origin_by_name", id=ident, origin=parts.origin)
         return {
             "url": clean,
@@ -180,6 +191,7 @@ class Reader:
             "origin_name": parts.origin,
             "now_ms": self._source.now_ms(),
             "page": None if page is None else page_row(page),
+            "page_id": page_id,
             "domain_row": self._row("domain_by_id", id=ident),
             "origin": None if origin is None else Origin(**origin),
             "queue": self._queue_row(ident, fp),
@@ -199,6 +211,25 @@ class Reader:
     def domains(self) -> Iterator[tuple[int, str]]:
         """Every domain that the crawl knows: its id and its name."""
         yield from self._stream("all_domains")
+
+    def domain(self, name: str) -> dict[str, Any] | None:
+        """What is known of a domain: its row, its pages by outcome, language and label, and its
+        origins; None if the crawl never met it."""
+        ident = domain_id(name)
+        row = self._row("domain_by_id", id=ident)
+        if row is None:
+            return None
+        return {
+            **row,
+            "outcomes": self._counts("domain_outcomes", ident),
+            "languages": self._counts("domain_languages", ident),
+            "labels": self._counts("domain_labels", ident),
+            "origins": [Origin(**each) for each in self._rows("domain_origins", id=ident)],
+            "now_ms": self._source.now_ms(),
+        }
+
+    def _counts(self, query: str, ident: int) -> dict[str, int]:
+        return {row["kind"]: row["pages"] for row in self._rows(query, id=ident)}
 
     def domains_among(self, names: Iterable[str]) -> list[str]:
         """Those of these domains that the crawl knows."""

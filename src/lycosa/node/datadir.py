@@ -100,6 +100,12 @@ def node_of(path: Path) -> str:
     return name if inode and inode == (path / NODE).stat().st_ino else ""
 
 
+def name_in(path: Path) -> str:
+    """The name of the node whose directory this is, or is a copy of; '' if it is none. For those
+    who only read."""
+    return _read_node(path)[0]
+
+
 def crawl_of(path: Path) -> str:
     """The crawl on a server that this directory belongs to; '' if it belongs to none."""
     return _read_node(path)[1]

@@ -44,7 +44,9 @@ Decoded = tuple[bytes, str]  # at most limit + 1 bytes, problem
 Until = float  # by the CPU's clock
 
 
-def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool, str]:
+def decode(
+    body: bytes, encoding: str, limit: int, seconds: float = CPU_SECONDS
+) -> tuple[bytes, bool, str]:
     """The decoded body, whether `limit` cut it, and '' or a short word for what was wrong."""
     layers = list(_layers(encoding))
     if len(layers) > MAX_LAYERS:
@@ -52,7 +54,7 @@ def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool, str]:
     one_chunk = (
         len(body) <= CHUNK and len(layers) < 2
     )  # nearly always: then there is nothing to stop
-    until = math.inf if one_chunk else cpu_now() + CPU_SECONDS
+    until = math.inf if one_chunk else cpu_now() + seconds
     problem = ""
     for name in reversed(layers):
         # Some servers list every encoding that they could have used: the body has one of them.

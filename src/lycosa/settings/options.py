@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 KIB = 1024
@@ -229,8 +230,20 @@ def size_value(most: str) -> ValueKind:
     )
 
 
+def parse_when(value: object) -> datetime | timedelta:
+    """'2h' as so long ago, '2026-01-31' or '2026-01-31T12:00' as a moment of UTC."""
+    text = _text(value)
+    if re.match(r"\d{4}-\d", text):
+        found = datetime.fromisoformat(text)
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return timedelta(seconds=_at_most(parse_seconds(text), parse_seconds("36500d")))
+
+
 SWITCH = ValueKind("true or false", parse_switch)
 TEXT = ValueKind("a text", _text)
+WHEN = ValueKind(
+    "a time ago such as 90, 30m, 12h or 2d, or a day such as 2026-01-31", parse_when, "36500d"
+)
 PATH = ValueKind("a path", parse_path)
 EMAIL = ValueKind("an email address such as you@example.org", parse_email)
 CONTACT = ValueKind("a URL that begins with http:// or https://", parse_contact_url)
@@ -243,7 +256,10 @@ PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
 READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
 EVERY = ("crawl", "check", *READERS)
+OF_NODES = ("sample",)  # they read the directories of several nodes
+STORED = (*EVERY, *OF_NODES)
 LOGGERS = ("crawl", "demo")
+CHOOSERS = ("pages", *OF_NODES)  # commands with the filters of pages
 
 # fmt: off
 OPTIONS: tuple[Option, ...] = (
@@ -253,6 +269,9 @@ OPTIONS: tuple[Option, ...] = (
            "URL", shared=True),
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
+    Option("data-dir", PATH, (Path("lycosa-data"),), "where the crawl is kept; several times: the"
+           " directories of its nodes", "DIR", commands=OF_NODES, repeat=True,
+           shown_default="lycosa-data"),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
     Option("start-or-resume", SWITCH, False, "start a crawl, or go on with the one that is there:"
@@ -262,9 +281,9 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
            " directory, postgresql://user@host/database a server that many nodes share", "URL",
-           commands=EVERY),
+           commands=STORED),
     Option("config", PATH, None, "read settings from this TOML file; its keys are these names",
-           "FILE", commands=EVERY),
+           "FILE", commands=STORED),
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
            " pattern a line", "FILE", shared=True),
     Option("seeded-urls-only", SWITCH, False, "stay in the domains of the seeds", shared=True),
@@ -334,18 +353,41 @@ OPTIONS: tuple[Option, ...] = (
            "without a terminal, report progress this"
            " often", "TIME", unit="seconds", commands=LOGGERS),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
-    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS), flag_only=True),
-    Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("pages", "retry"),
+    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *OF_NODES),
            flag_only=True),
-    Option("status", number(0, 999), 0,
-           "only pages with this HTTP status", "CODE", commands=("pages",),
-           flag_only=True, shown_default="any"),
-    Option("outcome", TEXT, "", "only pages with this outcome, such as ok, redirect or timeout",
-           "NAME", commands=("pages", "retry"), flag_only=True),
-    Option("since", seconds("36500d"), 0.0, "only pages of the last 10m, 2h, 1d and so on", "TIME",
-           commands=("pages",), unit="seconds", flag_only=True, shown_default="all"),
-    Option("prefix", TEXT, "", "only URLs that begin so", "URL", commands=("pages",),
+    Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("retry",),
            flag_only=True),
+    Option("outcome", TEXT, "", "only pages with this outcome, such as robots or timeout",
+           "NAME", commands=("retry",), flag_only=True),
+    Option("domain", TEXT, (), "only pages of this domain", "NAME", commands=CHOOSERS,
+           flag_only=True, repeat=True, shown_default="all"),
+    Option("status", number(0, 999), 0, "only pages with this HTTP status", "CODE",
+           commands=CHOOSERS, flag_only=True, shown_default="any"),
+    Option("outcome", TEXT, (), "only pages with this outcome, such as ok, redirect or timeout",
+           "NAME", commands=CHOOSERS, flag_only=True, repeat=True, shown_default="any"),
+    Option("label", TEXT, (), "only pages with this label, such as content, listing or soft-404",
+           "NAME", commands=CHOOSERS, flag_only=True, repeat=True, shown_default="any"),
+    Option("language", TEXT, (), "only pages in this language, such as en", "CODE",
+           commands=CHOOSERS, flag_only=True, repeat=True, shown_default="any"),
+    Option("since", WHEN, None, "only pages of the last 10m, 2h, 1d and so on, or from this day"
+           " on", "TIME", commands=CHOOSERS, flag_only=True, shown_default="all"),
+    Option("until", WHEN, None, "only pages that are older than that, or from before this day",
+           "TIME", commands=CHOOSERS, flag_only=True, shown_default="all"),
+    Option("min-depth", number(0, 1 << 16), None, "only pages at least so many links from a seed",
+           "N", commands=CHOOSERS, flag_only=True),
+    Option("max-depth", number(0, 1 << 16), None, "only pages at most so many links from a seed",
+           "N", commands=CHOOSERS, flag_only=True),
+    Option("min-chars", number(0, 10**9), None, "only pages with at least so many characters of"
+           " text", "N", commands=CHOOSERS, flag_only=True),
+    Option("max-chars", number(0, 10**9), None, "only pages with at most so many characters of"
+           " text", "N", commands=CHOOSERS, flag_only=True),
+    Option("prefix", TEXT, "", "only URLs that begin so", "URL", commands=CHOOSERS,
+           flag_only=True),
+    Option("count", number(1, 1_000), 5, "how many pages", "N", commands=("sample",),
+           flag_only=True),
+    Option("seed", number(0, 1 << 62), None, "draw the same pages again, as long as the crawl is"
+           " the same", "N", commands=("sample",), flag_only=True, shown_default="another one"
+           " each time"),
     Option("limit", number(1, 10**9), 100, "at most this many", "N", commands=("pages",),
            flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),

@@ -18,7 +18,7 @@ SELECT name, ready_at, delay_ms, failures FROM domains
 WHERE engine_id = 0 AND engine_id >= 0 AND ready_at > :now ORDER BY ready_at DESC LIMIT :limit;
 
 -- page_by_url: the page of a URL
-SELECT {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;
+SELECT id, {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;
 
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- (as JSON) of some
@@ -27,6 +27,25 @@ WHERE id > :after AND (text_segment <> 0 OR warc_segment <> 0 OR outcome = 'ok')
     AND (:only IS NULL OR text_segment IN (SELECT value FROM json_each(:only))
         OR warc_segment IN (SELECT value FROM json_each(:only)))
 ORDER BY id LIMIT :limit;
+
+-- newest_page: the id of the page that was recorded last
+SELECT max(id) FROM pages;
+
+-- domain_outcomes: the pages of a domain by outcome, the most first
+SELECT outcome AS kind, count(*) AS pages FROM pages WHERE domain_id = :id
+GROUP BY outcome ORDER BY 2 DESC, 1;
+
+-- domain_languages: the pages of a domain by language, the most first
+SELECT language AS kind, count(*) AS pages FROM pages WHERE domain_id = :id
+GROUP BY language ORDER BY 2 DESC, 1;
+
+-- domain_labels: the pages of a domain by label, the most first
+SELECT label AS kind, count(*) AS pages FROM pages WHERE domain_id = :id
+GROUP BY label ORDER BY 2 DESC, 1;
+
+-- domain_origins: what is known of the origins of a domain
+SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
+    asked_ms FROM origins WHERE domain_id = :id ORDER BY origin;
 
 -- domain_by_id: one domain
 SELECT id, name, engine_id, ready_at, polite_at, delay_ms, failures, pages, queued, seeded

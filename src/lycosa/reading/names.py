@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 _SAMPLE = 5000  # domains that are compared with as well: all of a small crawl
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."
+# What kinds of pages there are; '' is what is no page.
+LABELS = (
+    *("content", "listing", "soft-404", "blocked", "parked", "login-wall", "consent-wall"),
+    *("error-page", "empty", "script-shell"),
+)
 _http_outcome = re.compile(r"http-[1-9][0-9]{2}").fullmatch
+_language_code = re.compile(r"[a-z]{2,3}").fullmatch
 
 
 def check_outcome(reader: Reader, name: str) -> None:
@@ -31,6 +37,26 @@ def check_outcome(reader: Reader, name: str) -> None:
     if name not in found:
         near = get_close_matches(name, sorted({*OUTCOMES, *found}), 3, 0.5)
         raise UserError(f"There is no outcome '{name}'{_suggestion(near or list(found)[:5])}")
+
+
+def check_label(name: str) -> None:
+    """Raises UserError for a word that is no label."""
+    if name and name not in LABELS:
+        near = get_close_matches(name, LABELS, 3, 0.5)
+        raise UserError(f"There is no label '{name}'{_suggestion(near or list(LABELS))}")
+
+
+def language(code: str) -> str:
+    """A language as pages have it; raises UserError for what is no code of one."""
+    if not _language_code(code.lower()):
+        raise UserError(f"'{code}' is no language: write its code of two or three letters, as en.")
+    return code.lower()
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence that says a word is not known; '' if none is near."""
+    near = get_close_matches(word, list(known), 3, 0.5)
+    return _suggestion(near) if near else ""
 
 
 def known_domain(reader: Reader, text: str) -> str:

@@ -1,0 +1,230 @@
+"""A crawl that is open to be read: the one class of the reading API.
+
+Lists are read in chunks by the ids of pages, each chunk in a statement of its own: memory stays
+small, nothing is locked, and engines are never made to wait. A list ends with the page that was
+recorded last when it began. What it gives is committed, and each page comes once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
+
+from lycosa.errors import LycosaError, UserError
+from lycosa.frontier.filters import EVERY_PAGE, Filter
+from lycosa.reading import contents
+from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
+from lycosa.reading.domains import domain_facts
+from lycosa.reading.filters import Filters, filter_of
+from lycosa.reading.names import known_domain
+from lycosa.reading.sample import drawn
+from lycosa.reading.status import gathered, status_of
+from lycosa.reading.values import (
+    Domain,
+    Explanation,
+    Page,
+    PageResponse,
+    Status,
+    TextPage,
+    page_of,
+)
+from lycosa.reading.why import explain, explanation, gather
+
+if TYPE_CHECKING:
+    from lycosa.frontier.protocol import Place
+    from lycosa.frontier.reader import Reader
+
+CHUNK = 2_000  # pages of one statement
+WINDOW = 20_000  # ids that one statement looks through
+IfMissing = Literal["raise", "skip"]
+PageKind = TypeVar("PageKind", bound=Page)
+
+
+class Crawl:
+    """A crawl as programs read it; `lycosa.open` makes one. Also a context manager."""
+
+    def __init__(self, reader: Reader, directories: Sequence[Path], *, server: bool) -> None:
+        self._reader = reader
+        self._server = server
+        self.directories = Directories(reader, directories)
+        self.missing: dict[str, int] = {}
+        """Pages that lists skipped because their text or response could not be read, by reason."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store. Lists that are not read to their end can't be read any more."""
+        self._reader.close()
+
+    # -- the whole crawl ------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """How the crawl stands: counts, whether it runs, what holds its speed."""
+        return status_of(gathered(self._reader, self.directories.paths, self._server))
+
+    def why(self, url: str) -> Explanation:
+        """What became of a URL, and why, in the words of `lycosa why`."""
+        facts = gather(self._reader, url)
+        return explanation(facts, explain(facts))
+
+    def domain(self, name: str) -> Domain:
+        """What is known of a domain; raises UserError for one that the crawl never met."""
+        return domain_facts(self._reader, known_domain(self._reader, name))
+
+    # -- lists of pages -------------------------------------------------------------------------
+
+    def filter(self, **filters: Unpack[Filters]) -> Filter:
+        """A checked filter for several lists; raises UserError for a domain that the crawl never
+        met, and for a word that is no filter, outcome, label or language."""
+        return filter_of(self._reader, filters)
+
+    def pages(
+        self,
+        where: Filter | None = None,
+        *,
+        newest: bool = False,
+        limit: int | None = None,
+        **filters: Unpack[Filters],
+    ) -> Iterator[Page]:
+        """URLs that are done, in the order in which they were recorded, or the newest first.
+
+        Give a `Filter`, or what makes one: domain, since, until, language, label, outcome, status,
+        min_depth, max_depth, min_chars, max_chars, prefix.
+        """
+        chunks = self.chunks(self._chosen(where, filters), newest=newest, limit=limit)
+        return (page_of(*found) for chunk in chunks for found in chunk)
+
+    def texts(
+        self,
+        where: Filter | None = None,
+        *,
+        missing: IfMissing = "raise",
+        **filters: Unpack[Filters],
+    ) -> Iterator[TextPage]:
+        """Pages with their texts; filters as for `pages`.
+
+        A text that is damaged, or in a directory that was not given, raises an error that says so.
+        With missing="skip" such pages are left out, and counted in `missing`.
+        """
+        chosen = replace(self._chosen(where, filters), with_text=True)
+        return self._kept(self._texts(chosen), _checked(missing))
+
+    def responses(
+        self,
+        where: Filter | None = None,
+        *,
+        missing: IfMissing = "raise",
+        **filters: Unpack[Filters],
+    ) -> Iterator[PageResponse]:
+        """Pages with their responses as they came, of a crawl with --warc; as `texts`."""
+        chosen = replace(self._chosen(where, filters), with_response=True)
+        return self._kept(self._responses(chosen), _checked(missing))
+
+    def sample(
+        self,
+        count: int = 5,
+        where: Filter | None = None,
+        *,
+        seed: int | None = None,
+        missing: IfMissing = "raise",
+        **filters: Unpack[Filters],
+    ) -> list[TextPage]:
+        """Some pages with their texts by chance, without reading all of them; as `texts`. With a
+        seed the same ones, as long as the crawl is the same."""
+        chosen = replace(self._chosen(where, filters), with_text=True)
+        rows = drawn(self._reader, chosen, count, Random(seed))
+        found = contents.texts(self.directories, list(rows.items()))
+        return list(self._kept(found, _checked(missing)))
+
+    def chunks(
+        self,
+        where: Filter = EVERY_PAGE,
+        *,
+        after: int = 0,
+        to: int | None = None,
+        newest: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[list[contents.NumberedRow]]:
+        """Rows of pages with their ids, in the order of these, some at a time: those behind
+        `after`, up to `to` or to the newest of now, at most `limit`."""
+        end = self._reader.newest_page() if to is None else to
+        step = end if where.domain_ids else WINDOW
+        left = end if limit is None else limit
+        while after < end and left > 0:
+            low, high = (max(after, end - step), end) if newest else (after, min(after + step, end))
+            most = min(CHUNK, left)
+            chunk = self._reader.page_chunk(where, low, high, most, newest)
+            if chunk:
+                yield chunk
+            left -= len(chunk)
+            full = len(chunk) == most
+            if newest:
+                end = chunk[-1][0] - 1 if full else low
+            else:
+                after = chunk[-1][0] if full else high
+
+    def place(self, page: Page) -> Place | None:
+        """On which node what is kept of a page lies; None if the crawl has one directory."""
+        return self.directories.place(page.text_segment or page.warc_segment)
+
+    def find(self, url: str) -> tuple[str, Page | None]:
+        """A URL in its canonical form, and its page if it is done."""
+        found = self._reader.find(url)
+        row = found["page"]
+        return found["url"], None if row is None else page_of(found["page_id"], row)
+
+    def text_row(self, page: Page) -> dict[str, Any] | None:
+        """The row of a page in the text archive as it was written; None if there is none here."""
+        if not page.text_segment or self.directories.of(page.text_segment) is None:
+            return None
+        return contents.text_row(self.directories, page)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _chosen(self, where: Filter | None, filters: Filters) -> Filter:
+        if where is None:
+            return self.filter(**filters)
+        if filters:
+            raise UserError("Give a Filter or single filters, not both.")
+        return where
+
+    def _texts(self, where: Filter) -> Iterator[TextPage | LycosaError]:
+        for chunk in self.chunks(where):
+            for part in contents.parts(chunk):
+                yield from contents.texts(self.directories, part)
+
+    def _responses(self, where: Filter) -> Iterator[PageResponse | LycosaError]:
+        with closing(contents.ResponseFiles(self.directories)) as files:
+            for chunk in self.chunks(where):
+                yield from files.responses(chunk)
+
+    def _kept(
+        self, found: Iterator[PageKind | LycosaError], missing: IfMissing
+    ) -> Iterator[PageKind]:
+        for each in found:
+            if not isinstance(each, LycosaError):
+                yield each
+            elif missing == "raise" or not isinstance(each, Elsewhere | DamagedSegment):
+                raise each
+            else:
+                self.missing[str(each)] = self.missing.get(str(each), 0) + 1
+
+
+def _checked(missing: IfMissing) -> IfMissing:
+    if missing not in ("raise", "skip"):
+        raise UserError(f"missing is 'raise' or 'skip', not {missing!r}.")
+    return missing

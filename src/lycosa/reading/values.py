@@ -1,0 +1,253 @@
+"""What a reader of a crawl gets: pages, their texts and responses, a domain, an explanation.
+
+Owns the names and types of their fields, which are stable: fields are added, never renamed. Values
+are frozen, of plain types. Fingerprints and hashes are hexadecimal, digests and record ids as WARC
+writes them, '' where there is none. A name that ends in `_ms` is milliseconds since 1970; beside it
+is a property that ends in `_at`, the same moment as a `datetime` in UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any
+from uuid import UUID
+
+from lycosa.archive.segments import segment_name
+from lycosa.archive.warc import base32
+from lycosa.page.decode import decode
+from lycosa.records import PageRow, header_list
+from lycosa.urls.canonical import host_of
+from lycosa.urls.domains import domain_of
+
+DECODED_LIMIT = 64 << 20  # bytes of an unpacked body
+DECODED_SECONDS = 10.0  # of CPU time to unpack it
+
+_UNSIGNED = (1 << 64) - 1
+
+
+def moment(ms: int) -> datetime | None:
+    """Milliseconds since 1970 as a datetime in UTC; None for 0."""
+    return datetime.fromtimestamp(ms / 1000, UTC) if ms else None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A URL that is done: a page, or why there is none (`outcome`)."""
+
+    id: int  # in the order in which pages were recorded
+    url: str
+    depth: int  # links from a seed
+    fetched_ms: int
+    status: int  # of HTTP; 0: no response
+    outcome: str  # 'ok', 'redirect', or why not
+    content_type: str
+    wire_bytes: int  # received
+    text_chars: int  # of all visible text
+    content_hash: str  # of it
+    redirect: str  # where it leads
+    title: str
+    text_segment: int  # 0: no text is kept
+    text_frame: int
+    text_offset: int
+    warc_segment: int  # 0: no response is kept
+    warc_offset: int
+    language: str  # ISO 639-1 where there is one, else 639-3; '' unknown
+    language_score: int  # its share of the text, in per cent
+    label: str  # 'content', 'listing', 'soft-404' …; '' for what is no page
+    label_reason: str
+    main_chars: int  # of the main text
+    simhash: str  # of the main text: near-duplicates differ in few bits
+    payload_digest: str  # of the body as received: 'sha1:' and base32
+    truncated: str  # why the body is not whole: 'length', 'time', 'disconnect' …
+    duration_ms: int  # from the request to the last byte
+    address: str  # of the server
+    etag: str
+    modified_ms: int  # what the server said; 0 unknown
+    charset: str
+    referrer: str  # fingerprint of the URL that redirected here
+    warc_length: int  # bytes of the response record; 0 unknown
+    warc_record: str  # its id
+
+    @property
+    def fetched_at(self) -> datetime:
+        return datetime.fromtimestamp(self.fetched_ms / 1000, UTC)
+
+    @property
+    def modified_at(self) -> datetime | None:
+        return moment(self.modified_ms)
+
+    @property
+    def host(self) -> str:
+        return host_of(self.url)
+
+    @property
+    def domain(self) -> str:
+        """The registrable domain: the unit of politeness."""
+        return domain_of(host_of(self.url))
+
+    @property
+    def text_file(self) -> str:
+        """The segment with its text, relative to the data directory of its node."""
+        return segment_name("text", self.text_segment) if self.text_segment else ""
+
+    @property
+    def warc_file(self) -> str:
+        """The segment with its response, relative to the data directory of its node."""
+        return segment_name("warc", self.warc_segment) if self.warc_segment else ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage(Page):
+    """A page with its text."""
+
+    text: str  # all visible text
+    main: str  # the main text, without navigation, banners and the like
+    blocks: tuple[tuple[int, int, int], ...]  # (start, end, score) over `text`, score 0 to 100
+    languages: tuple[tuple[str, float], ...]  # the best first, with its share
+    lang: str  # what the page itself declares
+    published: str  # ISO 8601 as far as known
+    site_name: str
+    canonical: str  # the address that the page calls its own
+    redirect_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageResponse(Page):
+    """A page with the response as it came; only crawls with --warc keep it."""
+
+    head: bytes  # status line and headers; chunking is undone, what it changed is in X-Crawler-*
+    body: bytes  # as received: content-encoded
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """Names and values in the order in which they came."""
+        lines = self.head.decode("latin-1").replace("\r\n ", " ").replace("\r\n\t", " ")
+        pairs = (line.partition(":") for line in lines.split("\r\n")[1:] if line)
+        return [(name.strip(), value.strip()) for name, _, value in pairs]
+
+    def header(self, name: str) -> str:
+        """The values of a header, joined by commas; '' if it is not there."""
+        return header_list(self.head, self.head.lower(), name.lower().encode("latin-1", "replace"))
+
+    def decoded(self, limit: int = DECODED_LIMIT) -> bytes:
+        """The body with its Content-Encoding undone, at most `limit` bytes, as far as it can be."""
+        return decode(self.body, self.header("content-encoding"), limit, DECODED_SECONDS)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsFile:
+    """What is known of one origin (scheme, host and port) and its robots.txt."""
+
+    origin: str
+    fetched_ms: int  # 0: never obtained
+    status: int
+    failures: int  # in a row
+    last_failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What is known of one domain."""
+
+    name: str
+    state: str  # 'held', 'idle', 'waiting' or 'ready'
+    seeded: bool  # the user named it
+    pages: int
+    queued: int  # about so many
+    ready_ms: int  # not visited before
+    delay: float  # seconds that its robots.txt asks for between visits; 0: the crawl's own
+    failures: int  # times in a row that it said it is overloaded
+    outcomes: dict[str, int] = field(default_factory=dict)  # its URLs that are done
+    languages: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    origins: tuple[RobotsFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What became of a URL, and why."""
+
+    url: str  # canonical
+    fingerprint: str
+    domain: str
+    page: Page | None  # set: it is done
+    queued: bool
+    refused: str  # why scope refuses it: the name under which it is counted
+    lines: tuple[str, ...]  # in words, as 'lycosa why' prints them
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a crawl stands."""
+
+    state: str  # 'finished', 'stopped', 'stopping', 'loading' or 'running'
+    running: bool
+    started_ms: int
+    pages: int
+    ok: int
+    queued: int
+    domains: int
+    bytes_received: int
+    requests: int
+    outcomes: dict[str, int]
+    drops: dict[str, int]
+    lost: int  # pages that lost their text or response
+    limit: str  # what holds the speed now
+    details: dict[str, Any]  # all that 'lycosa status --json' prints
+
+    @property
+    def started_at(self) -> datetime | None:
+        return moment(self.started_ms)
+
+
+# -- from rows to values --------------------------------------------------------------------------
+
+_PAGE_FIELDS = tuple(each.name for each in fields(Page))[1:]
+_values = attrgetter(*_PAGE_FIELDS)
+_AT = {name: at for at, name in enumerate(_PAGE_FIELDS)}
+_HEX = tuple(_AT[name] for name in ("content_hash", "simhash", "referrer"))
+_DIGEST, _RECORD = _AT["payload_digest"], _AT["warc_record"]
+
+
+def hexadecimal(number: int) -> str:
+    """64 bits as 16 digits, as in the text; '' for 0."""
+    return f"{number & _UNSIGNED:016x}" if number else ""
+
+
+def _page_values(row: PageRow) -> list[Any]:
+    values = list(_values(row))
+    for at in _HEX:
+        values[at] = hexadecimal(values[at])
+    values[_DIGEST] = f"sha1:{base32(row.payload_digest)}" if row.payload_digest else ""
+    values[_RECORD] = f"<urn:uuid:{UUID(bytes=row.warc_record)}>" if row.warc_record else ""
+    return values
+
+
+def page_of(ident: int, row: PageRow) -> Page:
+    """A row of the table as a page."""
+    return Page(ident, *_page_values(row))
+
+
+def text_page_of(ident: int, row: PageRow, kept: dict[str, Any]) -> TextPage:
+    """A page with its row of the text archive. What its older formats lack is empty."""
+    values = _page_values(row)
+    values[_AT["title"]] = kept.get("title", row.title)  # the table's may be cut
+    values += (
+        kept.get("text", ""),
+        kept.get("main", ""),
+        tuple(map(tuple, kept.get("blocks", ()))),
+        tuple(map(tuple, kept.get("languages", ()))),
+        kept.get("lang", ""),
+        kept.get("published", ""),
+        kept.get("site_name", ""),
+        kept.get("canonical", ""),
+        kept.get("redirect_from", ""),
+    )
+    return TextPage(ident, *values)
+
+
+def response_of(ident: int, row: PageRow, head: bytes, body: bytes) -> PageResponse:
+    """A page with its response."""
+    return PageResponse(ident, *[*_page_values(row), head, body])
