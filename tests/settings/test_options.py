@@ -111,6 +111,9 @@ def test_the_table_of_options_is_sound() -> None:
     for option in OPTIONS:
         assert option.help[0].islower() or option.help.startswith("URL"), option.name
         assert not option.help.endswith("."), option.name
-        if option.default not in (None, "", ()):
-            given = str(option.default) if isinstance(option.default, Path) else option.default
-            assert option.kind.parse(given) == option.default, option.name
+        defaults = option.default if isinstance(option.default, tuple) else (option.default,)
+        assert option.repeat == isinstance(option.default, tuple), option.name
+        for default in defaults:
+            if default not in (None, ""):
+                given = str(default) if isinstance(default, Path) else default
+                assert option.kind.parse(given) == default, option.name
