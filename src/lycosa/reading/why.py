@@ -19,7 +19,6 @@ from lycosa.records import Origin, PageRow
 from lycosa.settings.stored import stored_settings
 from lycosa.settings.values import CrawlSettings
 from lycosa.units import duration, utc
-from lycosa.urls.domains import domain_id
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
@@ -96,7 +95,7 @@ def gather(reader: Reader, url: str) -> Facts:
 
 def _same_page(reader: Reader, domain: str) -> int:
     """By its latest pages, as an engine would decide that sees them one after the other."""
-    where = Filter(domain_ids=(domain_id(domain),), outcomes=(Outcome.OK,))
+    where = Filter(domains=(domain,), outcomes=(Outcome.OK,))
     rows = list(reader.pages(where, limit=_LATEST))
     return one_page([row.simhash for row in reversed(rows)])
 
