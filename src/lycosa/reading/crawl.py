@@ -32,6 +32,7 @@ from lycosa.reading.values import (
     page_of,
 )
 from lycosa.reading.why import explain, explanation, gather
+from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Place
@@ -158,6 +159,16 @@ class Crawl:
                 end = chunk[-1][0] - 1 if full else low
             else:
                 after = chunk[-1][0] if full else high
+
+    def newest_page(self) -> int:
+        """The id of the page that was recorded last; 0 if there is none."""
+        return self._reader.newest_page()
+
+    def exclusions(self) -> tuple[str, ...]:
+        """What the crawl must not visit now: one domain, host or URL pattern a line."""
+        settings = stored_settings(self._reader.settings())
+        _, lines = self._reader.exclusions()
+        return tuple(dict.fromkeys((*(settings.exclude if settings else ()), *lines)))
 
     def place(self, page: Page) -> Place | None:
         """On which node what is kept of a page lies; None if the crawl has one directory."""
