@@ -26,7 +26,8 @@ from lycosa.settings.options import SWITCH, Option, options_of
 from lycosa.terminal import guarded
 
 DAMAGE_SECONDS = 30.0  # for a search for damage after a command failed unexpectedly
-RUNS = ("crawl", "demo", "verify")  # commands that exit with 1 on a damaged database, others with 2
+# Commands that exit with 1 on a damaged database; others with 2.
+RUNS = ("crawl", "demo", "verify", "export")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,31 @@ COMMANDS = (
             "lycosa retry --outcome private-address --dry-run",
             "lycosa retry --outcome timeout --domain example.org --yes",
         ),
+    ),
+    Command(
+        "export",
+        "export:export",
+        "write pages as parquet, jsonl, warc, wacz, cdxj or wet, for other tools",
+        (
+            "lycosa export parquet pages --label content --language en",
+            "lycosa export wacz pages.wacz --domain example.org",
+            "lycosa export warc archive --overwrite",
+        ),
+        "FORMAT OUT",
+        "*",
+        "parquet, jsonl, warc, wacz, cdxj or wet; and the directory or file to make",
+    ),
+    Command(
+        "query",
+        "query:query",
+        "run SQL over the crawl (DuckDB): tables text, and index, also called pages",
+        (
+            "lycosa query 'SELECT language, count(*) FROM text GROUP BY language'",
+            "lycosa query 'SELECT url FROM pages WHERE fetch_status = 404' --csv",
+        ),
+        "SQL",
+        "1",
+        "one statement, or several, of which the last one answers",
     ),
     Command("stop", "stop:stop", "ask a running crawl to stop; --resume goes on with it"),
     Command(
@@ -326,8 +352,9 @@ def _sound(run: Callable[[], int], command: str, values: Values) -> int:
 def _damage(values: Values) -> LycosaError | None:
     from lycosa.frontier.protocol import check_file
 
+    given = values["data-dir"]
     try:
-        check_file(values["data-dir"], DAMAGE_SECONDS)
+        check_file(given[0] if isinstance(given, tuple) else given, DAMAGE_SECONDS)
     except Damaged as error:
         return error
     return None

@@ -40,6 +40,25 @@ def opened_crawl(values: Values) -> Iterator[Crawl]:
         yield Crawl(reader, [values["data-dir"]], server=is_server(values["store"]))
 
 
+@contextmanager
+def opened_nodes(values: Values) -> Iterator[Crawl]:
+    """The same for a command that takes the directories of several nodes."""
+    from lycosa.frontier.protocol import is_server, open_reader
+    from lycosa.reading.crawl import Crawl
+    from lycosa.reading.opening import open_crawl
+
+    paths, store = list(values["data-dir"]), values["store"]
+    if is_server(store):
+        named = "data-dir" in values.given
+        crawl = open_crawl([path for path in paths if named or path.exists()], store=store)
+    elif len(paths) > 1:
+        crawl = open_crawl(paths)
+    else:
+        crawl = Crawl(open_reader(paths[0], store), paths, server=False)
+    with crawl:
+        yield crawl
+
+
 def same_crawl(values: Values) -> tuple[object, ...]:
     """The flags that name this crawl in another command, as far as they are needed."""
     given = [name for name in ("data-dir", "store") if name in values.given]

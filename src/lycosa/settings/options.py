@@ -255,8 +255,10 @@ READERS = (
     "verify",
 )
 EVERY = ("crawl", "check", *READERS)
+EXPORTERS = ("export", "query")  # they read the directories of several nodes
+STORED = (*EVERY, *EXPORTERS)
 LOGGERS = ("crawl", "demo")
-CHOOSERS = ("pages", "sample")  # commands with the filters of pages
+CHOOSERS = ("pages", "sample", *EXPORTERS)  # commands with the filters of pages
 
 # fmt: off
 OPTIONS: tuple[Option, ...] = (
@@ -266,6 +268,9 @@ OPTIONS: tuple[Option, ...] = (
            "URL", shared=True),
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
+    Option("data-dir", PATH, (Path("lycosa-data"),), "where the crawl is kept; several times: the"
+           " directories of its nodes", "DIR", commands=EXPORTERS, repeat=True,
+           shown_default="lycosa-data"),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
     Option("start-or-resume", SWITCH, False, "start a crawl, or go on with the one that is there:"
@@ -275,9 +280,9 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("store", STORE, "sqlite", "where the frontier is kept: 'sqlite' is a file in the data"
            " directory, postgresql://user@host/database a server that many nodes share", "URL",
-           commands=EVERY),
+           commands=STORED),
     Option("config", PATH, None, "read settings from this TOML file; its keys are these names",
-           "FILE", commands=EVERY),
+           "FILE", commands=STORED),
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
            " pattern a line", "FILE", shared=True),
     Option("seeded-urls-only", SWITCH, False, "stay in the domains of the seeds", shared=True),
@@ -340,7 +345,8 @@ OPTIONS: tuple[Option, ...] = (
            "without a terminal, report progress this"
            " often", "TIME", unit="seconds", commands=LOGGERS),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
-    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS), flag_only=True),
+    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *EXPORTERS),
+           flag_only=True),
     Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("retry",),
            flag_only=True),
     Option("outcome", TEXT, "", "only pages with this outcome, such as robots or timeout",
@@ -400,6 +406,18 @@ OPTIONS: tuple[Option, ...] = (
            commands=("migrate",), flag_only=True),
     Option("to", SERVER, None, "the database to move it to", "postgresql://…",
            commands=("migrate",), flag_only=True),
+    Option("overwrite", SWITCH, False, "replace what an earlier export left there",
+           commands=("export",), flag_only=True),
+    Option("table", choice("text", "index"), (), "only this table of parquet", "NAME",
+           commands=("export",), flag_only=True, repeat=True, shown_default="both"),
+    Option("columns", TEXT, "", "only these columns of parquet or jsonl, separated by commas;"
+           " visible_text and blocks are there only if they are named", "NAMES",
+           commands=("export",), flag_only=True),
+    Option("file-size", size_value("100G"), None, "about how large a file becomes", "SIZE",
+           commands=("export",), flag_only=True, shown_default="256M, of WARC files 1G"),
+    Option("name", TEXT, "", "what the crawl is called in tables and files", "NAME",
+           commands=EXPORTERS, flag_only=True, shown_default="lycosa and the day it began"),
+    Option("csv", SWITCH, False, "print CSV", commands=("query",), flag_only=True),
     Option("name", TEXT, "example.com", "look up this name where no seeds are given", "HOST",
            commands=("check",), flag_only=True),
 )
