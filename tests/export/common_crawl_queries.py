@@ -2,7 +2,7 @@
 src/sql/examples/cc-index), in our words, by the names of their files.
 
 AS_THEY_ARE uses no more than theirs do: the same columns, table and functions, so that theirs run
-too, with the name of another crawl. TRANSLATED are those that DuckDB says otherwise; docs/data.md
+too, with the name of another crawl. TRANSLATED are those that DuckDB says otherwise; docs/export.md
 tells how. `{crawl}` is the crawl's name; limits are those of a small crawl.
 """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from lycosa.errors import LycosaError
 from lycosa.export.tables import Mark
 from lycosa.reading.values import Page
 
@@ -29,10 +30,13 @@ class Firsts:
 
     def before(self, key: str, said: str) -> str | None:
         """What the first bearer of the key said; None: this is the first."""
-        found = self._db.execute("SELECT said FROM first WHERE key = ?", (key,)).fetchone()
-        if found is None:
-            self._db.execute("INSERT INTO first VALUES (?, ?)", (key, said))
-            return None
+        try:
+            found = self._db.execute("SELECT said FROM first WHERE key = ?", (key,)).fetchone()
+            if found is None:
+                self._db.execute("INSERT INTO first VALUES (?, ?)", (key, said))
+                return None
+        except sqlite3.Error as error:
+            raise LycosaError(f"Can't write {self._path}: {error}. Is its disk full?") from error
         return str(found[0])
 
     def close(self) -> None:

@@ -40,12 +40,16 @@ def host_parts(host: str) -> HostParts:
     if not name or ":" in name or _is_ipv4(name):
         return HostParts()
     labels = name.split(".")
-    last = [*reversed(labels[-_LAST_PARTS:]), *[None] * _LAST_PARTS][:_LAST_PARTS]
+    last = [*reversed(labels[-_LAST_PARTS:]), *[None] * _LAST_PARTS]
     private_domain = registrable(name)
     private_suffix = _suffix_of(private_domain, name)
     rules = _registries()
     return HostParts(
-        *last,
+        tld=last[0],
+        second=last[1],
+        third=last[2],
+        fourth=last[3],
+        fifth=last[4],
         registry_suffix=rules.publicsuffix(name),
         registered_domain=rules.privatesuffix(name),
         private_suffix=private_suffix,

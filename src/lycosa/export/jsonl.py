@@ -11,6 +11,7 @@ from lycosa import ownfiles
 from lycosa.export.tables import Columns, Record
 
 LEVEL = 3
+PACKED = 3  # text becomes a third
 PATTERN = "pages-{:05d}.jsonl.zst"
 
 
@@ -22,13 +23,17 @@ class JsonlFile:
         self._file = ownfiles.create_own(path)
         packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         self._packed = packer.stream_writer(self._file)
+        self._waiting = 0  # bytes that the packer has not written yet
 
     def add(self, row: Record) -> None:
         chosen = {name: row[name] for name in self._columns}
-        self._packed.write(orjson.dumps(chosen, option=orjson.OPT_APPEND_NEWLINE))
+        line = orjson.dumps(chosen, option=orjson.OPT_APPEND_NEWLINE)
+        before = self._file.tell()
+        self._packed.write(line)
+        self._waiting = self._waiting + len(line) if self._file.tell() == before else 0
 
     def written(self) -> int:
-        return self._file.tell()
+        return self._file.tell() + self._waiting // PACKED
 
     def close(self) -> None:
         self._packed.flush(zstandard.FLUSH_FRAME)

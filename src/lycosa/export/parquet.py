@@ -19,6 +19,7 @@ BATCH_BYTES = 8 << 20  # of their longest column
 GROUP_ROWS = 100_000
 GROUP_BYTES = 64 << 20  # of a row group, unpacked
 LEVEL = 3
+PACKED = 3  # columns become a third, about
 
 _LONG = ("text", "visible_text", "blocks")  # columns without a dictionary: no value comes twice
 _UNIQUE = ("id", "url", "url_surtkey", "url_path", "page", "fingerprint", "warc_record_id")
@@ -63,8 +64,7 @@ class ParquetFile:
             self._pack()
 
     def written(self) -> int:
-        """Bytes in the file: row groups that wait are not counted."""
-        return self._file.tell()
+        return self._file.tell() + (self._bytes + self._waiting_bytes) // PACKED
 
     def close(self) -> None:
         self._pack()

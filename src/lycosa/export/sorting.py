@@ -31,12 +31,12 @@ class Runs:
     """Sorted runs in a directory. `add` rows, `cut` where all that came in must be on disk."""
 
     def __init__(
-        self, root: Path, prefix: str = "run", names: Iterable[str] = (), rows: int = RUN_ROWS
+        self, root: Path, prefix: str = "run", names: Iterable[str] = (), rows: int = 0
     ) -> None:
         self._root = root
         self._prefix = prefix  # of the names of runs
         self.names = list(names)
-        self._rows = rows
+        self._rows = rows or RUN_ROWS
         self._waiting: list[Row] = []
         self._numbers = count(_next_number(self.names))
 

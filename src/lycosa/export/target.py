@@ -30,7 +30,7 @@ class Target:
     """One export's place. `plan` says what is exported: only the same plan goes on."""
 
     def __init__(
-        self, out: Path, plan: dict[str, Any], *, directory: bool, overwrite: bool
+        self, out: Path, plan: dict[str, Any], *, directory: bool, overwrite: bool = False
     ) -> None:
         self.out = Path(os.path.abspath(out))
         self.work = self.out.with_name(self.out.name + UNFINISHED)
