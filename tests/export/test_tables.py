@@ -120,8 +120,8 @@ def test_the_card_tells_counts_columns_and_configurations(tables: Path) -> None:
 
 
 def test_duckdb_reads_the_files(tables: Path) -> None:
-    counted = duckdb.sql(f"SELECT count(*), count(DISTINCT url) FROM '{tables}/text/*.parquet'")
-    assert counted.fetchall() == [(156, 156)]
+    sql = f"SELECT count(*), count(DISTINCT url) FROM '{tables}/text/*.parquet'"
+    assert duckdb.connect().execute(sql).fetchall() == [(156, 156)]
 
 
 def test_pandas_reads_the_files(tables: Path) -> None:

@@ -113,7 +113,7 @@ def _text_rows(work: Work, pattern: str, make: Callable[[Path, str], Any]) -> No
         for page in work.pages.with_text(to=after) if after else ():
             marks.mark(page)
         shards = Shards(work.target, pattern, make, len(kept), **_file_bytes(work))
-        rows = text_rows(work.pages.name, marks)
+        rows = text_rows(work.pages.name, marks, work.tables["text"])
         work.phases.run(phase, work.pages.texts, RowSink(shards, kept, rows))
     finally:
         marks.close()

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from lycosa.export.shards import Shards
 from lycosa.export.sorting import Row, Runs
-from lycosa.export.tables import Mark, Record, text_record
+from lycosa.export.tables import TEXT_MORE, Columns, Mark, Record, text_record
 from lycosa.export.target import Target
 from lycosa.reading.values import Page, TextPage
 
@@ -55,9 +55,10 @@ class RowSink(Generic[PageKind]):
         self._shards.abort()
 
 
-def text_rows(crawl: str, marks: Marks | None) -> Callable[[TextPage], Record]:
+def text_rows(crawl: str, marks: Marks, columns: Columns) -> Callable[[TextPage], Record]:
     """How a page becomes a row of `text`."""
-    return lambda page: text_record(page, crawl, marks.mark(page) if marks else None)
+    more = not columns.keys().isdisjoint(TEXT_MORE)
+    return lambda page: text_record(page, crawl, marks.mark(page), more=more)
 
 
 class SortedSink(Generic[PageKind]):

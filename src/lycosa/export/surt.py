@@ -46,15 +46,33 @@ def _host_key(host: str) -> str:
 
 def _path_key(path: str) -> str:
     """Without the slash at its beginning, which every key has."""
-    plain = _slashes.sub("/", _folded(path))
+    plain = _without_dots(_slashes.sub("/", _folded(path)))
     return _asp_session.sub("", plain).strip("/") if "(" in plain else plain.strip("/")
+
+
+def _without_dots(path: str) -> str:
+    """Segments '.' and '..' that were escaped: canonical URLs have no others."""
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    return "/".join(kept)
 
 
 def _query_key(query: str) -> str:
     folded = _folded(query) if query else ""
     for session in _SESSIONS:
         folded = session.sub("", folded, count=1)
-    return "?" + "&".join(sorted(folded.split("&"))) if folded else ""
+    return "?" + "&".join(sorted(folded.split("&"), key=_name_first)) if folded else ""
+
+
+def _name_first(part: str) -> tuple[str, str, str]:
+    """Parameters sort by their names: id=1 comes before id2=1."""
+    return part.partition("=")
 
 
 def _folded(text: str) -> str:

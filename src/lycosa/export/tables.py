@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
+
 from lycosa.errors import UserError
 from lycosa.export.hosts import host_parts
 from lycosa.export.iso639 import three_letters
@@ -141,8 +143,10 @@ def chosen(wanted: Sequence[str], known: Mapping[str, str], more: Mapping[str, s
     return {name: every[name] for name in wanted} if wanted else dict(known)
 
 
-def text_record(page: TextPage, crawl: str, mark: Mark | None) -> Record:
-    """The row of `text` for a page."""
+def text_record(
+    page: TextPage, crawl: str, mark: Mark | None = None, *, more: bool = False
+) -> Record:
+    """The row of `text` for a page; `more`: with the columns that have to be asked for."""
     main = main_text(page)
     return {
         "text": main,
@@ -173,8 +177,7 @@ def text_record(page: TextPage, crawl: str, mark: Mark | None) -> Record:
         "duplicate_of": mark.of if mark else None,
         "duplicate_kind": mark.kind if mark else None,
         "page": page.id,
-        "visible_text": page.text,
-        "blocks": _json(page.blocks),
+        **(_more(page) if more else {}),
     }
 
 
@@ -249,9 +252,10 @@ def record_id(page: Page) -> str:
     """The name of a page's WARC record, or one like it that is made of the URL."""
     if page.warc_record:
         return page.warc_record
-    numbers = domain_id(page.domain), fingerprint(page.url)
-    raw = b"".join((number & _UNSIGNED).to_bytes(8, "big") for number in numbers)
-    return f"<urn:uuid:{UUID(bytes=raw)}>"
+    high, low = domain_id(page.domain), fingerprint(page.url) & _UNSIGNED
+    digits = f"{high:016x}{low:016x}"
+    parts = digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]
+    return f"<urn:uuid:{'-'.join(parts)}>"
 
 
 def file_path(page: Page) -> str:
@@ -289,7 +293,5 @@ def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _json(value: Any) -> str:
-    import orjson
-
-    return orjson.dumps(value).decode()
+def _more(page: TextPage) -> Record:
+    return {"visible_text": page.text, "blocks": orjson.dumps(page.blocks).decode()}
