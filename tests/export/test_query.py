@@ -13,7 +13,7 @@ import lycosa
 from export.commands import run
 from export.common_crawl_queries import AS_THEY_ARE, TRANSLATED
 from lycosa.export.job import Wish, export
-from lycosa.export.query import Answer, tables_of
+from lycosa.export.query import QueryAnswer, tables_of
 
 ROOT = Path(__file__).parents[2]
 QUERIES = {**AS_THEY_ARE, **TRANSLATED}
@@ -30,7 +30,7 @@ def tables(rich: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_questions_to_common_crawls_index_are_answered(tables: Path, name: str) -> None:
-    answer = Answer(QUERIES[name].replace("{crawl}", "TEST"), ["index"], tables)
+    answer = QueryAnswer(QUERIES[name].replace("{crawl}", "TEST"), ["index"], tables)
     rows = list(answer.rows())
     answer.close()
     assert answer.columns

@@ -26,7 +26,7 @@ _WIDEST = 60  # characters of a value in a table
 def query(values: Values, words: list[str]) -> int:
     """Run one query, and print its answer."""
     from lycosa.export.parquet import need_pyarrow
-    from lycosa.export.query import Answer, need_duckdb, tables_of
+    from lycosa.export.query import QueryAnswer, need_duckdb, tables_of
 
     if values["json"] and values["csv"]:
         raise UserError("Choose one of --json and --csv.")
@@ -40,7 +40,7 @@ def query(values: Values, words: list[str]) -> int:
             _export(values, out, tables)
         else:
             out.mkdir()
-        with closing(Answer(sql, tables, out)) as answer:
+        with closing(QueryAnswer(sql, tables, out)) as answer:
             _print(values, answer.columns, answer.rows())
     return 0
 

@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 from lycosa.errors import LycosaError
-from lycosa.export.tables import Mark
+from lycosa.export.tables import DuplicateMark
 from lycosa.reading.values import Page
 
 EXACT = "exact"
@@ -51,12 +51,12 @@ class ExactMarks:
     def __init__(self, folder: Path) -> None:
         self._firsts = Firsts(folder)
 
-    def mark(self, page: Page) -> Mark | None:
+    def mark(self, page: Page) -> DuplicateMark | None:
         """That a page is a duplicate, or None; pages come in the order of their ids."""
         if not page.content_hash:
             return None
         first = self._firsts.before(page.content_hash, str(page.id))
-        return Mark(int(first), EXACT) if first else None
+        return DuplicateMark(int(first), EXACT) if first else None
 
     def close(self) -> None:
         self._firsts.close()

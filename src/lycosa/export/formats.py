@@ -21,7 +21,7 @@ from lycosa.export.firsts import ExactMarks
 from lycosa.export.jsonl import PATTERN, JsonlFile
 from lycosa.export.shards import Shards
 from lycosa.export.sinks import RowSink, SortedSink, text_rows
-from lycosa.export.sorting import Row
+from lycosa.export.sorting import SortedRow
 from lycosa.export.stream import ChosenPages, Phases
 from lycosa.export.tables import INDEX, TEXT, TEXT_MORE, Columns, chosen, date, index_record
 from lycosa.export.target import Target
@@ -36,6 +36,7 @@ OF_RESPONSES = ("warc", "wacz", "cdxj")
 OF_COLUMNS = ("parquet", "jsonl")
 _INDEX_FILE = "index.cdxj"
 _EVER = 1 << 62
+WriteIndex = Callable[[Iterable[SortedRow]], list[str]]  # the names of the files it made
 
 
 @dataclass(slots=True)
@@ -124,11 +125,11 @@ def _index(work: Work) -> None:
     columns = work.tables["index"]
     crawl = work.pages.name
 
-    def row_of(page: Page) -> Row:
+    def row_of(page: Page) -> SortedRow:
         record = index_record(page, crawl)
         return record["url_surtkey"], *(record[name] for name in columns)
 
-    def write(rows: Iterable[Row]) -> list[str]:
+    def write(rows: Iterable[SortedRow]) -> list[str]:
         make = _parquet_file(columns, "url_surtkey")
         shards = Shards(work.target, "index/part-{:05d}.parquet", make, **_file_bytes(work))
         try:
@@ -176,7 +177,7 @@ def _warc(work: Work) -> dict[str, int]:
     return {"responses": work.phases.count("responses")}
 
 
-def _responses(work: Work, pattern: str, write_index: Callable[[Iterable[Row]], list[str]]) -> None:
+def _responses(work: Work, pattern: str, write_index: WriteIndex) -> None:
     """Responses in WARC files, and their index."""
     kept, after = work.phases.files("responses"), work.phases.after("responses")
     if work.phases.done("responses"):
@@ -187,7 +188,7 @@ def _responses(work: Work, pattern: str, write_index: Callable[[Iterable[Row]], 
     work.phases.run("responses", work.pages.responses, sink)
 
 
-def _lines(work: Work, rows: Iterable[Row], name: str = _INDEX_FILE) -> list[str]:
+def _lines(work: Work, rows: Iterable[SortedRow], name: str = _INDEX_FILE) -> list[str]:
     """Sorted lines in a file."""
     with ownfiles.create_own(work.target.draft(name)) as file:
         for row in rows:
@@ -199,10 +200,10 @@ def _lines(work: Work, rows: Iterable[Row], name: str = _INDEX_FILE) -> list[str
 def _cdxj(work: Work) -> dict[str, int]:
     """An index of the crawl's own WARC segments."""
 
-    def row_of(page: Page) -> Row:
+    def row_of(page: Page) -> SortedRow:
         return (cdxj_line(page, in_place(page)),)
 
-    def write(rows: Iterable[Row]) -> list[str]:
+    def write(rows: Iterable[SortedRow]) -> list[str]:
         return _lines(work, rows, "out.cdxj")
 
     sink = SortedSink(work.target, work.phases.files("index"), row_of, write)

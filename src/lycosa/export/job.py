@@ -13,7 +13,7 @@ from typing import Any
 from lycosa.errors import UserError
 from lycosa.export import formats
 from lycosa.export.parquet import need_pyarrow
-from lycosa.export.stream import ChosenPages, Phases, Report
+from lycosa.export.stream import ChosenPages, Phases, Told
 from lycosa.export.tables import date
 from lycosa.export.target import Target
 from lycosa.frontier.filters import Filter
@@ -34,7 +34,7 @@ class Wish:
     file_bytes: int = 0  # of a file; 0: as the format likes it
 
 
-def export(crawl: Crawl, wish: Wish, report: Report) -> dict[str, Any]:
+def export(crawl: Crawl, wish: Wish, report: Told) -> dict[str, Any]:
     """Export; what was exported (counts and files)."""
     tables = _checked(wish)
     where = crawl.filter(**wish.filters)
@@ -62,7 +62,7 @@ def _run(
     name: str,
     tables: dict[str, dict[str, str]],
     target: Target,
-    report: Report,
+    report: Told,
 ) -> dict[str, Any]:
     resumed = target.resumed
     phases = Phases(target, crawl.newest_page(), report)

@@ -8,7 +8,7 @@ import orjson
 import zstandard
 
 from lycosa import ownfiles
-from lycosa.export.tables import Columns, Record
+from lycosa.export.tables import Columns, TableRecord
 
 LEVEL = 3
 PACKED = 3  # text becomes a third
@@ -25,7 +25,7 @@ class JsonlFile:
         self._packed = packer.stream_writer(self._file)
         self._waiting = 0  # bytes that the packer has not written yet
 
-    def add(self, row: Record) -> None:
+    def add(self, row: TableRecord) -> None:
         chosen = {name: row[name] for name in self._columns}
         line = orjson.dumps(chosen, option=orjson.OPT_APPEND_NEWLINE)
         before = self._file.tell()

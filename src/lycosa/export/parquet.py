@@ -12,7 +12,7 @@ from typing import Any
 from lycosa import __version__, ownfiles
 from lycosa.called import pip_install
 from lycosa.errors import UserError
-from lycosa.export.tables import Columns, Record
+from lycosa.export.tables import Columns, TableRecord
 
 BATCH_ROWS = 2_000  # records that wait as Python's values
 BATCH_BYTES = 8 << 20  # of their longest column
@@ -52,12 +52,12 @@ class ParquetFile:
             use_dictionary=[name for name in columns if name not in (*_LONG, *_UNIQUE)],
             sorting_columns=_sorting(columns, sorted_by),
         )
-        self._waiting: list[Record] = []
+        self._waiting: list[TableRecord] = []
         self._waiting_bytes = 0
         self._batches: list[Any] = []
         self._rows = self._bytes = 0
 
-    def add(self, row: Record) -> None:
+    def add(self, row: TableRecord) -> None:
         self._waiting.append(row)
         self._waiting_bytes += sum(len(row.get(name) or "") for name in _LONG)
         if len(self._waiting) >= BATCH_ROWS or self._waiting_bytes >= BATCH_BYTES:

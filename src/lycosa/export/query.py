@@ -44,7 +44,7 @@ def tables_of(sql: str) -> list[str]:
     return sorted({table for name, table in NAMES.items() if name in words})
 
 
-class Answer:
+class QueryAnswer:
     """The columns of a query's answer, and its rows, some at a time."""
 
     def __init__(self, sql: str, tables: list[str], exported: Path) -> None:

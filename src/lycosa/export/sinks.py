@@ -9,33 +9,33 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
 from lycosa.export.shards import Shards
-from lycosa.export.sorting import Row, Runs
-from lycosa.export.tables import TEXT_MORE, Columns, Mark, Record, text_record
+from lycosa.export.sorting import Runs, SortedRow
+from lycosa.export.tables import TEXT_MORE, Columns, DuplicateMark, TableRecord, text_record
 from lycosa.export.target import Target
 from lycosa.reading.values import Page, TextPage
 
-PageKind = TypeVar("PageKind", bound=Page, contravariant=True)
+SinkPage = TypeVar("SinkPage", bound=Page, contravariant=True)
 
 
 class Marks(Protocol):
     """Who says which pages are duplicates."""
 
-    def mark(self, page: Page) -> Mark | None: ...
+    def mark(self, page: Page) -> DuplicateMark | None: ...
 
     def close(self) -> None: ...
 
 
-class RowSink(Generic[PageKind]):
+class RowSink(Generic[SinkPage]):
     """Makes a row of each page, and files of rows."""
 
     def __init__(
-        self, shards: Shards, kept: Iterable[str], row_of: Callable[[PageKind], Any]
+        self, shards: Shards, kept: Iterable[str], row_of: Callable[[SinkPage], Any]
     ) -> None:
         self._shards = shards
         self._kept = list(kept)
         self._row_of = row_of
 
-    def add(self, page: PageKind) -> None:
+    def add(self, page: SinkPage) -> None:
         self._shards.add(self._row_of(page))
 
     @property
@@ -55,13 +55,13 @@ class RowSink(Generic[PageKind]):
         self._shards.abort()
 
 
-def text_rows(crawl: str, marks: Marks, columns: Columns) -> Callable[[TextPage], Record]:
+def text_rows(crawl: str, marks: Marks, columns: Columns) -> Callable[[TextPage], TableRecord]:
     """How a page becomes a row of `text`."""
     more = not columns.keys().isdisjoint(TEXT_MORE)
     return lambda page: text_record(page, crawl, marks.mark(page), more=more)
 
 
-class SortedSink(Generic[PageKind]):
+class SortedSink(Generic[SinkPage]):
     """Makes a row with a key of each page, and sorts them; `write` gets them in order, and returns
     the names of the files it made."""
 
@@ -69,8 +69,8 @@ class SortedSink(Generic[PageKind]):
         self,
         target: Target,
         kept: Iterable[str],
-        row_of: Callable[[PageKind], Row],
-        write: Callable[[Iterable[Row]], list[str]],
+        row_of: Callable[[SinkPage], SortedRow],
+        write: Callable[[Iterable[SortedRow]], list[str]],
     ) -> None:
         self._target = target
         self._runs = Runs(target.work, "rows", kept)
@@ -79,7 +79,7 @@ class SortedSink(Generic[PageKind]):
         self._written: list[str] | None = None
         self._noted = len(self._runs.names)
 
-    def add(self, page: PageKind) -> None:
+    def add(self, page: SinkPage) -> None:
         self._runs.add(self._row_of(page))
 
     @property

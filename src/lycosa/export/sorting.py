@@ -19,7 +19,7 @@ import zstandard
 
 from lycosa import ownfiles
 
-Row = tuple[Any, ...]
+SortedRow = tuple[Any, ...]
 
 RUN_ROWS = 50_000  # about 60 MB of `index`
 FAN_IN = 64  # runs that are merged at once; more are merged in several passes
@@ -37,10 +37,10 @@ class Runs:
         self._prefix = prefix  # of the names of runs
         self.names = list(names)
         self._rows = rows or RUN_ROWS
-        self._waiting: list[Row] = []
+        self._waiting: list[SortedRow] = []
         self._numbers = count(_next_number(self.names))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SortedRow) -> None:
         self._waiting.append(row)
         if len(self._waiting) >= self._rows:
             self.cut()
@@ -52,7 +52,7 @@ class Runs:
             self.names.append(self._write(self._waiting))
             self._waiting = []
 
-    def merged(self) -> Iterator[Row]:
+    def merged(self) -> Iterator[SortedRow]:
         """All rows by their keys, those with the same key in any order."""
         self.cut()
         while len(self.names) > FAN_IN:
@@ -62,15 +62,15 @@ class Runs:
                 (self._root / name).unlink()
         return self._merge(self.names)
 
-    def _merge(self, names: list[str]) -> Iterator[Row]:
+    def _merge(self, names: list[str]) -> Iterator[SortedRow]:
         with ExitStack() as stack:
             files = [stack.enter_context((self._root / name).open("rb")) for name in names]
             yield from heapq.merge(*map(_read, files), key=_key)
 
-    def _write(self, rows: Iterable[Row]) -> str:
+    def _write(self, rows: Iterable[SortedRow]) -> str:
         name = f"{self._prefix}-{next(self._numbers):06d}.run"
         with ownfiles.create_own(self._root / name) as file:
-            block: list[Row] = []
+            block: list[SortedRow] = []
             for row in rows:
                 block.append(row)
                 if len(block) == _BLOCK:
@@ -85,17 +85,17 @@ def _next_number(names: list[str]) -> int:
     return max(numbers, default=-1) + 1
 
 
-def _key(row: Row) -> Any:
+def _key(row: SortedRow) -> Any:
     return row[0]
 
 
-def _put(file: BinaryIO, block: list[Row]) -> None:
+def _put(file: BinaryIO, block: list[SortedRow]) -> None:
     if block:
         packed = zstandard.ZstdCompressor(level=1).compress(marshal.dumps(block))
         file.write(len(packed).to_bytes(_LENGTH, "little") + packed)
 
 
-def _read(file: BinaryIO) -> Iterator[Row]:
+def _read(file: BinaryIO) -> Iterator[SortedRow]:
     unpacker = zstandard.ZstdDecompressor()
     while head := file.read(_LENGTH):
         yield from marshal.loads(unpacker.decompress(file.read(int.from_bytes(head, "little"))))

@@ -20,15 +20,15 @@ from lycosa.reading.crawl import Crawl
 from lycosa.reading.values import Page, PageResponse, TextPage, page_of
 from lycosa.urls.exclusions import Exclusions
 
-PageKind = TypeVar("PageKind", bound=Page)
-PageKindIn = TypeVar("PageKindIn", bound=Page, contravariant=True)
-Report = Callable[[str, int, int, int], None]  # phase, pages so far, id of the last, last id of all
+PageOut = TypeVar("PageOut", bound=Page)
+PageIn = TypeVar("PageIn", bound=Page, contravariant=True)
+Told = Callable[[str, int, int, int], None]  # phase, pages so far, id of the last, last id of all
 
 
-class Sink(Protocol[PageKindIn]):
+class Sink(Protocol[PageIn]):
     """What a phase makes of pages."""
 
-    def add(self, page: PageKindIn) -> None: ...
+    def add(self, page: PageIn) -> None: ...
 
     @property
     def full(self) -> bool:
@@ -102,7 +102,7 @@ class ChosenPages:
         return self._excluded.excludes(url, host_of(url))
 
 
-def _readable(found: Iterator[PageKind | LycosaError]) -> Iterator[PageKind]:
+def _readable(found: Iterator[PageOut | LycosaError]) -> Iterator[PageOut]:
     for each in found:
         if isinstance(each, LycosaError):
             raise each
@@ -112,7 +112,7 @@ def _readable(found: Iterator[PageKind | LycosaError]) -> Iterator[PageKind]:
 class Phases:
     """The phases of one export. What was done by an earlier run is not done again."""
 
-    def __init__(self, target: Target, last: int, report: Report) -> None:
+    def __init__(self, target: Target, last: int, report: Told) -> None:
         self._target = target
         self._report = report
         if not target.state:
@@ -134,7 +134,7 @@ class Phases:
         return int(self._noted(name)["count"])
 
     def run(
-        self, name: str, pages: Callable[[int], Iterator[PageKind]], sink: Sink[PageKind]
+        self, name: str, pages: Callable[[int], Iterator[PageOut]], sink: Sink[PageOut]
     ) -> None:
         """Do a phase, or the rest of it."""
         noted = self._noted(name)

@@ -27,7 +27,7 @@ from lycosa.urls.domains import domain_id
 from lycosa.urls.fingerprint import fingerprint
 
 Columns = dict[str, str]  # names, and what is in them
-Record = dict[str, Any]
+TableRecord = dict[str, Any]
 
 FINEWEB: Columns = {
     "text": "string",
@@ -127,7 +127,7 @@ _SUBSET, _DIAGNOSTICS = "warc", "crawldiagnostics"  # Common Crawl's names
 _MOST = (1 << 31) - 1  # Common Crawl's offsets have 32 bits
 
 
-class Mark(NamedTuple):
+class DuplicateMark(NamedTuple):
     """That a page is a duplicate."""
 
     of: int  # the number of the first page that says the same
@@ -144,8 +144,8 @@ def chosen(wanted: Sequence[str], known: Mapping[str, str], more: Mapping[str, s
 
 
 def text_record(
-    page: TextPage, crawl: str, mark: Mark | None = None, *, more: bool = False
-) -> Record:
+    page: TextPage, crawl: str, mark: DuplicateMark | None = None, *, more: bool = False
+) -> TableRecord:
     """The row of `text` for a page; `more`: with the columns that have to be asked for."""
     main = main_text(page)
     return {
@@ -181,7 +181,7 @@ def text_record(
     }
 
 
-def index_record(page: Page, crawl: str) -> Record:
+def index_record(page: Page, crawl: str) -> TableRecord:
     """The row of `index` for a page."""
     parts = split(page.url)
     path, _, query = parts.target.partition("?")
@@ -293,5 +293,5 @@ def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _more(page: TextPage) -> Record:
+def _more(page: TextPage) -> TableRecord:
     return {"visible_text": page.text, "blocks": orjson.dumps(page.blocks).decode()}

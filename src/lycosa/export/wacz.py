@@ -18,7 +18,7 @@ import orjson
 
 from lycosa import __version__, ownfiles
 from lycosa.archive.text import rfc3339
-from lycosa.export.sorting import Row
+from lycosa.export.sorting import SortedRow
 from lycosa.export.tables import record_id
 from lycosa.export.target import Target
 from lycosa.export.warc_records import gzipped
@@ -63,7 +63,7 @@ class PageList:
         self._file.close()
 
 
-def write_index(target: Target, rows: Iterable[Row]) -> list[str]:
+def write_index(target: Target, rows: Iterable[SortedRow]) -> list[str]:
     """The sorted lines of an index in packed blocks, and the list of the blocks."""
     lines = (row[0] for row in rows)
     with (

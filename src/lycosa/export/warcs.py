@@ -11,7 +11,7 @@ from lycosa.clock import wall_now
 from lycosa.export.cdxj import RecordPlaced, cdxj_line
 from lycosa.export.firsts import Firsts
 from lycosa.export.shards import Shards
-from lycosa.export.sorting import Row, Runs
+from lycosa.export.sorting import Runs, SortedRow
 from lycosa.export.stream import ChosenPages
 from lycosa.export.target import Target
 from lycosa.export.warc_records import (
@@ -70,7 +70,7 @@ class WarcSink:
         shards: Shards,
         kept: Iterable[str],
         after: int,
-        write_index: Callable[[Iterable[Row]], list[str]],
+        write_index: Callable[[Iterable[SortedRow]], list[str]],
     ) -> None:
         self._target = target
         self._shards = shards

@@ -431,4 +431,8 @@ def options_of(command: str) -> list[Option]:
 
 def settings() -> list[Option]:
     """What may also come from the environment or a TOML file."""
-    return [option for option in OPTIONS if not option.flag_only]
+    found: dict[str, Option] = {}  # one that some commands take several times is one setting
+    for option in OPTIONS:
+        if not option.flag_only:
+            found.setdefault(option.name, option)
+    return list(found.values())
