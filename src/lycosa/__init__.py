@@ -51,12 +51,14 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'lycosa' has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    value = globals()[name] = getattr(import_module(module), attribute)
-    return value
+if not TYPE_CHECKING:  # which would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'lycosa' has no attribute {name!r}")
+        module, _, attribute = _HOMES[name].partition(":")
+        value = globals()[name] = getattr(import_module(module), attribute)
+        return value
 
 
 def __dir__() -> list[str]:

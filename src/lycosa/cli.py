@@ -80,6 +80,12 @@ COMMANDS = (
         ("lycosa pages --domain example.org --limit 20", "lycosa pages --outcome timeout --json"),
     ),
     Command(
+        "sample",
+        "sample:sample",
+        "show a few pages by chance, with their labels, languages and main text",
+        ("lycosa sample", "lycosa sample --label content --language en --count 20"),
+    ),
+    Command(
         "show",
         "show:show",
         "print what is kept of a page: its record and its text",

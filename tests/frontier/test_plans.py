@@ -10,7 +10,10 @@ import pytest
 from conftest import Bench
 from helpers import batch, release
 
+from lycosa.frontier.filters import Filter
+from lycosa.frontier.reader import Reader, SqlValues
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.source import SqliteSource
 from lycosa.frontier.sqlite.store import SQL, for_rows
 from support.made import link, page_of
 
@@ -108,3 +111,26 @@ def test_cost_does_not_grow_with_the_frontier(bench: Bench) -> None:
     bench.frontier.add([link(f"https://e{n}.test/{m}") for n in range(2000) for m in range(50)])
     large = steps(bench, engine_id, 2)
     assert large < 2 * small, (small, large)
+
+
+@pytest.mark.parametrize(
+    ("where", "plan"),
+    [
+        (Filter(languages=("en",)), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (Filter(domains=("a.test", "b.test")), "INDEX pages_by_url (domain_id=?)"),
+        (Filter(url_prefix="https://a.test/x"), "INDEX pages_by_url (domain_id=?)"),
+    ],
+)
+def test_a_chunk_of_pages_reads_no_more_than_it_must(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, where: Filter, plan: str
+) -> None:
+    assert isinstance(reader._source, SqliteSource)
+    rows, plans = reader._source.rows, []
+
+    def planned(statement: str, values: SqlValues) -> list[dict[str, Any]]:
+        plans.append(rows(f"EXPLAIN QUERY PLAN {statement}", values)[0]["detail"])
+        return rows(statement, values)
+
+    monkeypatch.setattr(reader._source, "rows", planned)
+    reader.page_chunk(where, 5, 100, 10)
+    assert plans == [f"SEARCH pages USING {plan}"]

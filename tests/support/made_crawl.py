@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,7 +11,13 @@ from pathlib import Path
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.text import text_row
-from lycosa.archive.warc import record_ids, response_records, warcinfo
+from lycosa.archive.warc import (
+    record_ids,
+    record_uuid,
+    response_length,
+    response_records,
+    warcinfo,
+)
 from lycosa.clock import wall_now
 from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.frontier.protocol import Batch, Frontier, Release
@@ -21,7 +28,9 @@ from lycosa.urls.fingerprint import content_hash
 from support.made import link, made_request, page_of
 
 EMAIL = "tests@lycosa.example"
-WORDS = ("web", "spider", "silk", "orb", "weaver", "thread", "dew", "meadow", "venom", "egg")
+LABELS = ("content", "content", "listing", "soft-404")
+LANGUAGES = ("en", "de", "en")
+WORDS = ("web", "spider", "silk", "orb", "weaver", "thread", "dew", "meadow", "museum", "egg")
 
 
 def crawl_settings() -> CrawlSettings:
@@ -137,15 +146,32 @@ class _Engine:
             row.status, row.outcome = 404, "http-404"
         else:
             text = " ".join(self.chance.choices(WORDS, k=self.chance.randrange(5, 120)))
-            row.text_chars, row.content_hash = len(text), content_hash(text)
-            row.text_row = text_row(
-                row.url, row.fetched_ms, row.status, title="title", lang="en", text=text,
-                depth=row.depth, content_type="text/html", content_hash=row.content_hash,
-            )  # fmt: skip
+            self._judge(row, text)
         if self.warc:
             row.warc = response_records(self._response(row), b"GET / HTTP/1.1\r\n\r\n",
                                         row.fetched_ms, self.ids)  # fmt: skip
+            row.warc_length, row.warc_record = response_length(row.warc), record_uuid(row.warc)
+            row.payload_digest = hashlib.sha1(row.warc[1], usedforsecurity=False).digest()
         return row
+
+    def _judge(self, row: PageRow, text: str) -> None:
+        """What a page says of itself and what is said of it: different by URL, always the same."""
+        number = int(row.url.rpartition("/")[2])
+        head, main = f"Menu {number}", text.partition(" ")[2]
+        visible = f"{head}\n{main}"
+        row.title, row.text_chars = f"Spider {number}", len(visible)
+        row.content_hash, row.main_chars = content_hash(visible), len(main)
+        row.label, row.label_reason = LABELS[number % len(LABELS)], "made"
+        row.language, row.language_score = LANGUAGES[number % len(LANGUAGES)], 97
+        row.simhash = -1 - number
+        blocks = [(0, len(head), 5), (len(head) + 1, len(visible), 95)]
+        row.text_row = text_row(
+            row.url, row.fetched_ms, row.status, title=row.title, lang="en", text=visible,
+            depth=row.depth, content_type="text/html", content_hash=row.content_hash, main=main,
+            blocks=blocks, languages=[(row.language, 0.97)], label=row.label,
+            label_reason=row.label_reason, published="2026-01-31", site_name="Webs",
+            canonical=row.url, simhash=row.simhash,
+        )  # fmt: skip
 
     def _response(self, row: PageRow) -> Response:
         body = f"<p>{' '.join(self.chance.choices(WORDS, k=60))}".encode()

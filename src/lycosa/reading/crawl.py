@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 
@@ -21,6 +22,7 @@ from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
 from lycosa.reading.filters import Filters, filter_of
 from lycosa.reading.names import known_domain
+from lycosa.reading.sample import drawn
 from lycosa.reading.status import gathered, status_of
 from lycosa.reading.values import (
     Domain,
@@ -132,6 +134,22 @@ class Crawl:
         """Pages with their responses as they came, of a crawl with --warc; as `texts`."""
         chosen = replace(self._chosen(where, filters), with_response=True)
         return self._kept(self._responses(chosen), _checked(missing))
+
+    def sample(
+        self,
+        count: int = 5,
+        where: Filter | None = None,
+        *,
+        seed: int | None = None,
+        missing: IfMissing = "raise",
+        **filters: Unpack[Filters],
+    ) -> list[TextPage]:
+        """Some pages with their texts by chance, without reading all of them; as `texts`. With a
+        seed the same ones, as long as the crawl is the same."""
+        chosen = replace(self._chosen(where, filters), with_text=True)
+        rows = drawn(self._reader, chosen, count, Random(seed))
+        found = contents.texts(self.directories, list(rows.items()))
+        return list(self._kept(found, _checked(missing)))
 
     def chunks(
         self,

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lycosa.errors import UserError
 from lycosa.frontier.keys import CRAWL_KEY
 from lycosa.frontier.protocol import DATABASE, is_server, open_reader, refuse_moved
 from lycosa.node.datadir import crawl_of
 from lycosa.reading.crawl import Crawl
+
+if TYPE_CHECKING:
+    from lycosa.frontier.reader import Reader
 
 VARIABLE = "LYCOSA_STORE"  # as for the command line
 AnyPath = str | os.PathLike[str]
@@ -36,6 +40,8 @@ def open_crawl(
     """
     paths = [*_paths(data_dir), *_paths(data_dirs)]
     if is_server(store):
+        if not store.startswith(("postgresql://", "postgres://")):
+            raise UserError("A store is a URL that begins with postgresql://.")
         return _on_server(store, paths)
     if not paths:
         raise UserError("Name the directory of a crawl, or its store.")
@@ -72,12 +78,19 @@ def _refuse(path: Path) -> None:
 
 
 def _on_server(store: str, paths: list[Path]) -> Crawl:
-    for path in paths:
-        _refuse(path)
     reader = open_reader(Path(), store)
+    try:
+        check_nodes(reader, paths)
+    except UserError:
+        reader.close()
+        raise
+    return Crawl(reader, paths, server=True)
+
+
+def check_nodes(reader: Reader, paths: list[Path]) -> None:
+    """Raise UserError for a directory that is not one of a node of the crawl, or a copy of it."""
     known = reader.settings().get(CRAWL_KEY)
     for path in paths:
+        _refuse(path)
         if known and crawl_of(path) not in (known, "-"):
-            reader.close()
             raise UserError(f"{path} holds the output of another crawl than the store.")
-    return Crawl(reader, paths, server=True)

@@ -242,23 +242,13 @@ NETWORK = ValueKind("a network such as 10.1.0.0/16", parse_network)
 NAMESERVER = ValueKind("an IP address, or one with a port such as 192.0.2.1:53", parse_nameserver)
 PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
-READERS = (
-    "status",
-    "pages",
-    "sample",
-    "show",
-    "why",
-    "stop",
-    "exclude",
-    "retry",
-    "audit",
-    "verify",
-)
+READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
 EVERY = ("crawl", "check", *READERS)
-EXPORTERS = ("export", "query")  # they read the directories of several nodes
-STORED = (*EVERY, *EXPORTERS)
+EXPORTERS = ("export", "query")
+OF_NODES = ("sample", *EXPORTERS)  # they read the directories of several nodes
+STORED = (*EVERY, *OF_NODES)
 LOGGERS = ("crawl", "demo")
-CHOOSERS = ("pages", "sample", *EXPORTERS)  # commands with the filters of pages
+CHOOSERS = ("pages", *OF_NODES)  # commands with the filters of pages
 
 # fmt: off
 OPTIONS: tuple[Option, ...] = (
@@ -269,7 +259,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
     Option("data-dir", PATH, (Path("lycosa-data"),), "where the crawl is kept; several times: the"
-           " directories of its nodes", "DIR", commands=EXPORTERS, repeat=True,
+           " directories of its nodes", "DIR", commands=OF_NODES, repeat=True,
            shown_default="lycosa-data"),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
@@ -345,7 +335,7 @@ OPTIONS: tuple[Option, ...] = (
            "without a terminal, report progress this"
            " often", "TIME", unit="seconds", commands=LOGGERS),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
-    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *EXPORTERS),
+    Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *OF_NODES),
            flag_only=True),
     Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("retry",),
            flag_only=True),
@@ -375,6 +365,11 @@ OPTIONS: tuple[Option, ...] = (
            " text", "N", commands=CHOOSERS, flag_only=True),
     Option("prefix", TEXT, "", "only URLs that begin so", "URL", commands=CHOOSERS,
            flag_only=True),
+    Option("count", number(1, 1_000), 5, "how many pages", "N", commands=("sample",),
+           flag_only=True),
+    Option("seed", number(0, 1 << 62), None, "draw the same pages again, as long as the crawl is"
+           " the same", "N", commands=("sample",), flag_only=True, shown_default="another one"
+           " each time"),
     Option("limit", number(1, 10**9), 100, "at most this many", "N", commands=("pages",),
            flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),
