@@ -142,7 +142,7 @@ COMMANDS = (
     Command(
         "query",
         "query:query",
-        "run SQL over the crawl (DuckDB): tables text, and index, also called pages",
+        "run SQL over the crawl (DuckDB): tables text, index (also called pages) and edges",
         (
             "lycosa query 'SELECT language, count(*) FROM text GROUP BY language'",
             "lycosa query 'SELECT url FROM pages WHERE fetch_status = 404' --csv",

@@ -94,7 +94,7 @@ def test_pages_that_come_while_it_runs_are_left_out(tmp_path: Path) -> None:
 
         crawl.chunks = chunks  # type: ignore[method-assign]
         done = export(crawl, Wish("parquet", tmp_path / "out"), silent)
-    assert done["counts"] == {"text": sum(is_ok(n) for n in range(60)), "index": 60}
+    assert done["counts"] == {"text": sum(is_ok(n) for n in range(60)), "index": 60, "edges": 0}
     assert {row["url"] for row in rows_of(tmp_path / "out/index")} == set(map(url_of, range(60)))
 
 
@@ -199,7 +199,8 @@ def test_another_export_begins_anew_where_one_was_killed(rich: Path, tmp_path: P
         (["parquet", "OUT", "--columns", "url,texd"], "no column 'texd'"),
         (["wet", "OUT", "--columns", "url"], "has no columns"),
         (["jsonl", "OUT", "--table", "text"], "has no tables"),
-        (["parquet", "OUT", "--table", "edges"], "--table must be"),
+        (["parquet", "OUT", "--table", "edge"], "--table must be"),
+        (["parquet", "OUT", "--table", "edges", "--label", "content"], "edges knows no pages"),
         (["parquet", "OUT", "--label", "contents"], "no label 'contents'"),
         (["parquet", "OUT", "--colour", "red"], "no option --colour"),
         (["parquet", "OUT", "--domain", "exampel.org"], "did you mean example.org"),

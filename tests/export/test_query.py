@@ -79,7 +79,7 @@ def test_joins_of_both_tables(rich: Path) -> None:
     [
         ("SELEC 1", "syntax error"),
         ("SELECT nothing FROM text", '"nothing" not found'),
-        ("SELECT * FROM edges", "edges does not exist"),
+        ("SELECT * FROM edge", "edge does not exist"),
         ("", "can't be run"),
     ],
 )

@@ -66,7 +66,12 @@ def _told(out: Path, done: dict[str, Any]) -> str:
     return f"{out}: {counts}"
 
 
-_NOUNS = {"text": "pages with text", "index": "pages in the index", "responses": "responses"}
+_NOUNS = {
+    "text": "pages with text",
+    "index": "pages in the index",
+    "edges": "edges",
+    "responses": "responses",
+}
 
 
 class ExportProgress:

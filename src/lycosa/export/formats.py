@@ -5,7 +5,7 @@ Owns the names of formats and files. The phases are in `stream`, the files in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,34 @@ from lycosa.errors import UserError
 from lycosa.export import parquet, wacz
 from lycosa.export.card import card
 from lycosa.export.cdxj import cdxj_line, in_place
+from lycosa.export.edges import CHOSEN_BY, PHASE, check_filters, summed_edges
 from lycosa.export.firsts import ExactMarks
 from lycosa.export.jsonl import PATTERN, JsonlFile
 from lycosa.export.shards import Shards
 from lycosa.export.sinks import RowSink, SortedSink, text_rows
 from lycosa.export.sorting import SortedRow
 from lycosa.export.stream import ChosenPages, Phases
-from lycosa.export.tables import INDEX, TEXT, TEXT_MORE, Columns, chosen, date, index_record
+from lycosa.export.tables import (
+    EDGES,
+    INDEX,
+    TEXT,
+    TEXT_MORE,
+    Columns,
+    chosen,
+    date,
+    edge_record,
+    index_record,
+)
 from lycosa.export.target import Target
 from lycosa.export.warc_records import gzipped, text_conversion
 from lycosa.export.warcs import WARC_BYTES, RecordFile, WarcSink
 from lycosa.reading.values import Page, TextPage
 
-TABLES: dict[str, tuple[Columns, Columns]] = {"text": (TEXT, TEXT_MORE), "index": (INDEX, {})}
+TABLES: dict[str, tuple[Columns, Columns]] = {
+    "text": (TEXT, TEXT_MORE),
+    "index": (INDEX, {}),
+    "edges": (EDGES, {}),
+}
 FORMATS = ("parquet", "jsonl", "warc", "wacz", "cdxj", "wet")
 SINGLE_FILES = ("wacz", "cdxj")
 OF_RESPONSES = ("warc", "wacz", "cdxj")
@@ -51,13 +66,19 @@ class Work:
     file_bytes: int = 0  # of a file; 0: as the format likes it
 
 
-def chosen_tables(format_: str, tables: Iterable[str], columns: list[str]) -> dict[str, Columns]:
-    """The tables that a user asked for, each with its columns."""
+def chosen_tables(
+    format_: str, tables: Iterable[str], columns: list[str], filters: Collection[str] = ()
+) -> dict[str, Columns]:
+    """The tables that a user asked for, each with its columns. Where filters are given that edges
+    can't be chosen by, these are left out unless they were asked for."""
     if format_ == "jsonl":
         return {"text": chosen(columns, *TABLES["text"])}
     if format_ != "parquet":
         return {}
-    names = list(dict.fromkeys(tables)) or list(TABLES)
+    of_pages = [name for name in TABLES if name != "edges" or CHOSEN_BY.issuperset(filters)]
+    names = list(dict.fromkeys(tables)) or of_pages
+    if "edges" in names:
+        check_filters(filters)
     for name in names:
         if name not in TABLES:
             raise UserError(f"There is no table '{name}'; there are {', '.join(TABLES)}.")
@@ -90,6 +111,8 @@ def _parquet(work: Work) -> dict[str, int]:
         _text_rows(work, "text/part-{:05d}.parquet", _parquet_file(work.tables["text"]))
     if "index" in work.tables:
         _index(work)
+    if "edges" in work.tables:
+        _edges(work)
     counts = {name: work.phases.count(name) for name in work.tables}
     written = work.target.state["files"]
     total = sum((work.target.work / name).stat().st_size for name in written)
@@ -145,6 +168,26 @@ def _index(work: Work) -> None:
 
     sink = SortedSink(work.target, work.phases.files("index"), row_of, write)
     work.phases.run("index", work.pages.pages, sink)
+
+
+def _edges(work: Work) -> None:
+    """The rows of `edges`; not gone on with: it is done anew."""
+    if work.phases.done(PHASE):
+        return
+    make = _parquet_file(work.tables["edges"], "source")
+    shards = Shards(work.target, "edges/part-{:05d}.parquet", make, **_file_bytes(work))
+    count = 0
+    try:
+        for edge in summed_edges(work.target, work.pages.edges()):
+            shards.add(edge_record(*edge))
+            count += 1
+            if shards.full:
+                shards.cut()
+        shards.finish(more=False)
+    except BaseException:
+        shards.abort()
+        raise
+    work.phases.note_done(PHASE, shards.kept, count)
 
 
 def _jsonl(work: Work) -> dict[str, int]:

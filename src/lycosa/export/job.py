@@ -91,7 +91,7 @@ def _checked(wish: Wish) -> dict[str, dict[str, str]]:
         raise UserError(f"{wish.format} has no tables: leave --table out.")
     if wish.format == "parquet":
         need_pyarrow()
-    return formats.chosen_tables(wish.format, wish.tables, list(wish.columns))
+    return formats.chosen_tables(wish.format, wish.tables, list(wish.columns), wish.filters)
 
 
 def crawl_name(crawl: Crawl) -> str:

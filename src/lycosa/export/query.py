@@ -18,7 +18,7 @@ from lycosa.errors import LycosaError, UserError
 MEMORY = "1GB"  # DuckDB's; beyond it uses files
 _ROWS = 1_000  # fetched at once
 # Names by which a query may call a table.
-NAMES = {"text": "text", "index": "index", "pages": "index", "ccindex": "index"}
+NAMES = {"text": "text", "index": "index", "pages": "index", "ccindex": "index", "edges": "edges"}
 _FUNCTIONS = (
     "CREATE MACRO regexp_like(text, pattern) AS regexp_matches(text, pattern)",
     "CREATE MACRO levenshtein_distance(one, other) AS levenshtein(one, other)",

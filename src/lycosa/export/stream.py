@@ -12,7 +12,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+from lycosa.archive.edges import HostEdge
 from lycosa.errors import LycosaError
+from lycosa.export.edges import chosen_edges
 from lycosa.export.target import Target
 from lycosa.frontier.filters import Filter
 from lycosa.reading import contents
@@ -87,6 +89,10 @@ class ChosenPages:
             for chunk in self._chunks(replace(self._where, with_response=True), after):
                 yield from _readable(files.responses(chunk))
 
+    def edges(self) -> Iterator[HostEdge]:
+        """The host graph between hosts that are not excluded."""
+        return chosen_edges(self.crawl.edges(), self._excluded, self._where.domains)
+
     def _chunks(
         self, where: Filter, after: int, to: int | None = None
     ) -> Iterator[list[contents.NumberedRow]]:
@@ -147,24 +153,30 @@ class Phases:
                 count, after = count + 1, page.id
                 if sink.full:
                     sink.cut()
-                    self._note(name, sink, after, count)
+                    self._note(name, sink.files(), after, count)
                 if not count & 0xFF:
                     self._report(name, count, after, self.last)
             sink.finish()
         except BaseException:
             sink.abort()
             raise
-        self._note(name, sink, self.last, count, done=True)
+        self._note(name, sink.files(), self.last, count, done=True)
         self._report(name, count, self.last, self.last)
+
+    def note_done(self, name: str, files: list[str], count: int) -> None:
+        """Note a phase that was done without a list of pages."""
+        self._note(name, files, self.last, count, done=True)
 
     def _noted(self, name: str) -> dict[str, Any]:
         unknown = {"after": 0, "count": 0, "files": [], "done": False}
         noted: dict[str, Any] = self._target.state["phases"].get(name, unknown)
         return noted
 
-    def _note(self, name: str, sink: Sink[Any], after: int, count: int, done: bool = False) -> None:
+    def _note(
+        self, name: str, files: list[str], after: int, count: int, done: bool = False
+    ) -> None:
         state = self._target.state
-        phase = {"after": after, "count": count, "files": sink.files(), "done": done}
+        phase = {"after": after, "count": count, "files": files, "done": done}
         phases = {**state["phases"], name: phase}
-        files = [file for each in phases.values() for file in each["files"]]
-        self._target.note({**state, "phases": phases, "files": files})
+        every = [file for each in phases.values() for file in each["files"]]
+        self._target.note({**state, "phases": phases, "files": every})

@@ -23,7 +23,7 @@ from lycosa.outcomes import Outcome
 from lycosa.page.media import essence
 from lycosa.reading.values import Page, TextPage
 from lycosa.urls.canonical import split
-from lycosa.urls.domains import domain_id
+from lycosa.urls.domains import domain_id, domain_of
 from lycosa.urls.fingerprint import fingerprint
 
 Columns = dict[str, str]  # names, and what is in them
@@ -121,6 +121,13 @@ INDEX: Columns = {
     "referrer": "int64",
     "fingerprint": "int64",
     "page": "int64",
+}
+EDGES: Columns = {
+    "source": "string",
+    "target": "string",
+    "links": "int64",
+    "source_domain": "string",
+    "target_domain": "string",
 }
 _UNSIGNED = (1 << 64) - 1
 _SUBSET, _DIAGNOSTICS = "warc", "crawldiagnostics"  # Common Crawl's names
@@ -240,6 +247,17 @@ def index_record(page: Page, crawl: str) -> TableRecord:
         "referrer": _signed(page.referrer),
         "fingerprint": fingerprint(page.url),
         "page": page.id,
+    }
+
+
+def edge_record(source: str, target: str, links: int) -> TableRecord:
+    """The row of `edges` for two hosts."""
+    return {
+        "source": source,
+        "target": target,
+        "links": links,
+        "source_domain": domain_of(source),
+        "target_domain": domain_of(target),
     }
 
 

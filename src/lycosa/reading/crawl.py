@@ -15,6 +15,7 @@ from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 
+from lycosa.archive.edges import HostEdge
 from lycosa.errors import LycosaError, UserError
 from lycosa.frontier.filters import EVERY_PAGE, Filter
 from lycosa.reading import contents
@@ -177,6 +178,13 @@ class Crawl:
                 end = chunk[-1][0] - 1 if full else low
             else:
                 after = chunk[-1][0] if full else high
+
+    def edges(self) -> Iterator[HostEdge]:
+        """Which host links to which, as commits had it: the same pair comes several times."""
+        committed = self._reader.committed_segments()
+        for (kind, segment), length in sorted(committed.items()):
+            if kind == "edges" and length:
+                yield from contents.edges(self.directories, segment, length)
 
     def newest_page(self) -> int:
         """The id of the page that was recorded last; 0 if there is none."""

@@ -403,8 +403,8 @@ OPTIONS: tuple[Option, ...] = (
            commands=("migrate",), flag_only=True),
     Option("overwrite", SWITCH, False, "replace what an earlier export left there",
            commands=("export",), flag_only=True),
-    Option("table", choice("text", "index"), (), "only this table of parquet", "NAME",
-           commands=("export",), flag_only=True, repeat=True, shown_default="both"),
+    Option("table", choice("text", "index", "edges"), (), "only this table of parquet", "NAME",
+           commands=("export",), flag_only=True, repeat=True, shown_default="all"),
     Option("columns", TEXT, "", "only these columns of parquet or jsonl, separated by commas;"
            " visible_text and blocks are there only if they are named", "NAMES",
            commands=("export",), flag_only=True),
