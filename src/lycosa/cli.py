@@ -26,7 +26,8 @@ from lycosa.settings.options import SWITCH, Option, options_of
 from lycosa.terminal import guarded
 
 DAMAGE_SECONDS = 30.0  # for a search for damage after a command failed unexpectedly
-RUNS = ("crawl", "demo", "verify")  # commands that exit with 1 on a damaged database, others with 2
+# Commands that exit with 1 on a damaged database; others with 2.
+RUNS = ("crawl", "demo", "verify", "export")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,31 @@ COMMANDS = (
             "lycosa retry --outcome private-address --dry-run",
             "lycosa retry --outcome timeout --domain example.org --yes",
         ),
+    ),
+    Command(
+        "export",
+        "export:export",
+        "write pages as parquet, jsonl, warc, wacz, cdxj or wet, for other tools",
+        (
+            "lycosa export parquet pages --label content --language en",
+            "lycosa export wacz pages.wacz --domain example.org",
+            "lycosa export warc archive --overwrite",
+        ),
+        "FORMAT OUT",
+        "*",
+        "parquet, jsonl, warc, wacz, cdxj or wet; and the directory or file to make",
+    ),
+    Command(
+        "query",
+        "query:query",
+        "run SQL over the crawl (DuckDB): tables text, index (also called pages) and edges",
+        (
+            "lycosa query 'SELECT language, count(*) FROM text GROUP BY language'",
+            "lycosa query 'SELECT url FROM pages WHERE fetch_status = 404' --csv",
+        ),
+        "SQL",
+        "1",
+        "one statement, or several, of which the last one answers",
     ),
     Command("stop", "stop:stop", "ask a running crawl to stop; --resume goes on with it"),
     Command(

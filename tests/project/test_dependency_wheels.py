@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-RUNTIME = [*PROJECT["dependencies"], *EXTRAS["postgres"], *EXTRAS["simweb"]]
+RUNTIME = [*PROJECT["dependencies"], *EXTRAS["postgres"], *EXTRAS["simweb"], *EXTRAS["data"]]
 # The same that scripts/_venv looks for.
 PYTHONS = sorted(set(re.findall(r"\bpython(3\.\d+)\b", (ROOT / "scripts/_venv").read_text())))
 MACHINES = ("x86_64", "aarch64")

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 # the rooms. The last row is the command line, and `lycosa` itself, which names what is stable.
 ROOMS = (
     *("urls", "page", "politeness", "archive", "frontier", "fetch", "settings", "engine", "node"),
-    *("reading", "simweb", "commands"),
+    *("reading", "export", "simweb", "commands"),
 )
 WORDS = (
     *("errors", "clock", "records", "metrics", "log", "called", "terminal"),
@@ -44,6 +44,8 @@ PURE = {
     *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
     *("node/seed_file", "node/first_visits", "node/deaths"),
+    *("export/surt", "export/iso639", "export/tables", "export/cdxj", "export/card"),
+    *("export/warc_records",),
 }
 NOT_PURE = {
     *("time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "curl_cffi"),

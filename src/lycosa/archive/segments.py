@@ -23,15 +23,20 @@ from typing import Literal
 from lycosa import ownfiles
 from lycosa.errors import DiskFull, StoreError, UserError
 
-SegmentKind = Literal["text", "warc", "visits"]
+SegmentKind = Literal["text", "warc", "visits", "edges"]
 
-SUFFIX: dict[SegmentKind, str] = {"text": ".jsonl.zst", "warc": ".warc", "visits": ".jsonl"}
+SUFFIX: dict[SegmentKind, str] = {
+    "text": ".jsonl.zst",
+    "warc": ".warc",
+    "visits": ".jsonl",
+    "edges": ".jsonl.zst",
+}
 
 # The ledger is evidence of what was sent, committed or not: it is mended, never cut.
-CUT_KINDS: tuple[SegmentKind, ...] = ("text", "warc")
+CUT_KINDS: tuple[SegmentKind, ...] = ("text", "warc", "edges")
 
 _PER_ENGINE = 100_000  # segments of one kind that one engine can write
-_NAME = re.compile(r"(text|warc|visits)/(\d{6,})-(\d{5})(\.[a-z.]+)")
+_NAME = re.compile(r"(text|warc|visits|edges)/(\d{6,})-(\d{5})(\.[a-z.]+)")
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MAX_PARTS = 512  # per writev; Linux allows 1,024
 

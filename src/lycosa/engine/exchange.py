@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from lycosa.archive.edges import edges_frame
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
 from lycosa.clock import ClockGap
@@ -76,6 +77,7 @@ class Exchanger:
         ledger: Syncs | None = None,
         renew_every: float = 0.0,
         scope: Scope | None = None,
+        edges: SegmentWriter | None = None,
     ) -> None:
         self.frontier = frontier
         self.engine_id = engine_id
@@ -83,6 +85,7 @@ class Exchanger:
         self._text = text
         self._warc = warc
         self._ledger = ledger
+        self._edges = edges
         self._number = 0
         self._renew_every = renew_every  # seconds for which an empty batch needs no commit
         self._renewed = float("-inf")
@@ -184,6 +187,8 @@ class Exchanger:
             for page in batch.pages:
                 if page.warc:
                     page.warc_segment, page.warc_offset = self._warc.append(*page.warc)
+        if self._edges is not None and batch.edges:
+            self._edges.append(edges_frame(batch.edges))
 
     def _write_text(self, pages: list[PageRow]) -> None:
         """One zstd frame for all, so that a crash costs at most an unfinished frame."""
@@ -195,7 +200,7 @@ class Exchanger:
             page.text_segment, page.text_frame, page.text_offset = segment, at, offset
 
     def _sync_all(self, closing: bool) -> Iterable[SegmentState]:
-        for writer in (self._text, self._warc, self._ledger):
+        for writer in (self._text, self._warc, self._ledger, self._edges):
             if writer is not None:
                 yield from writer.sync(closing)
 

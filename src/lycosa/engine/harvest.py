@@ -33,6 +33,7 @@ from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncate
 from lycosa.urls.canonical import canonical, host_of
 from lycosa.urls.domains import domain_id, domain_of, place_of_origin
 from lycosa.urls.fingerprint import content_hash, fingerprint
+from lycosa.urls.linked_hosts import linked_hosts
 from lycosa.urls.links import LinkResolver, ResolvedLink, bases, resolved
 from lycosa.urls.ports import blocked_port
 from lycosa.urls.scope import NOT_TEXT, Scope
@@ -49,6 +50,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
 MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes long ones
+MOST_EDGES = 20_000  # of one batch: more than its pages have, unless they are made to fill memory
 LINKS = 40_000  # hrefs whose URLs are remembered, 450 bytes each: those of the sites in flight
 _UNKEPT = (Outcome.NOINDEX, Outcome.OTHER_LANGUAGE)
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
@@ -241,6 +243,7 @@ class Harvest:
             # Where a wanted language is found, links count from there, as from a seed.
             depth = 1 if self.rules.languages and wanted else url.depth + 1
             self._links(held, parsed.links, base or url.url, depth, batch, stats)
+            _note_edges(batch.edges, host_of(url.url), linked_hosts(parsed.links, base or url.url))
         if parsed.links_dropped:
             _count(stats.drops, Drop.LINKS_PER_PAGE, parsed.links_dropped)
 
@@ -378,6 +381,13 @@ class Harvest:
             _count(stats.drops, reason, 1)
         else:
             batch.links.append((domain_id(domain), fingerprint(url), url, depth, domain, flags))
+
+
+def _note_edges(edges: dict[tuple[str, str], int], source: str, targets: dict[str, int]) -> None:
+    """Add a page's links to those of its batch, up to a bound."""
+    if len(edges) < MOST_EDGES:
+        for target, links in targets.items():
+            edges[source, target] = edges.get((source, target), 0) + links
 
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:

@@ -168,7 +168,9 @@ class Engine:
         renew = self.crawl.lease_time / 20
         self.scope = Scope(self.crawl.scope_rules())
         self.exchanger = Exchanger(
-            self.frontier, self.engine_id, engine_now, text, warc, self.ledger, renew, self.scope
+            *(self.frontier, self.engine_id, engine_now, text, warc, self.ledger, renew),
+            scope=self.scope,
+            edges=SegmentWriter(self.root, "edges", self.engine_id, SEGMENT_BYTES),
         )
 
     def _warcinfo(self, name: str) -> bytes:

@@ -67,6 +67,7 @@ class Batch:
     slots: list[tuple[str, int]] = field(default_factory=list)  # addresses given back, from when
     released: list[Release] = field(default_factory=list)
     records: list[tuple[bytes, ...]] = field(default_factory=list)  # for the WARC, of no page
+    edges: dict[tuple[str, str], int] = field(default_factory=dict)  # links by source and target
     segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
     stats: dict[str, Any] = field(default_factory=dict)
 

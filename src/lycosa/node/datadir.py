@@ -31,7 +31,7 @@ LOCK = "lycosa.lock"
 SEEDS = "seeds"
 NODE = "node"
 TRUST = "trust"
-KINDS = ("text", "warc", "visits", SEEDS, TRUST, *(DATABASE + end for end in HELPERS))
+KINDS = ("text", "warc", "visits", "edges", SEEDS, TRUST, *(DATABASE + end for end in HELPERS))
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 

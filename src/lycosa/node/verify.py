@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from lycosa.archive.edges import check_edges
 from lycosa.archive.ledger_check import check_lines
 from lycosa.archive.reading import MISSING, UNREADABLE, SegmentFile, Verdict, state_of
 from lycosa.archive.segments import SegmentKind, parse_name, segment_engine, segment_name
@@ -244,7 +245,10 @@ class Verifier:
         elif kind == "warc":
             found = WarcCheck(file, verdict).run(self._warc_places(number, verdict.committed))
         else:
-            check_lines(path, verdict)
+            if kind == "edges":
+                check_edges(self._root, number, verdict)
+            else:
+                check_lines(path, verdict)
             return
         for place, why in found:
             key = (place.domain_id, place.fp, place.url, place.fetched_ms)

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from lycosa.archive.edges import HostEdge, read_edges
 from lycosa.archive.frames import read_lines
 from lycosa.archive.warc_check import Responses
 from lycosa.errors import LycosaError, StoreError
@@ -101,6 +102,15 @@ def _read(
         return read_lines(root, segment, frame, offsets, committed)
     except StoreError as error:
         raise damaged("text", segment, root, frame, error) from error
+
+
+def edges(directories: Directories, segment: int, committed: int) -> Iterator[HostEdge]:
+    """The host graph of a segment."""
+    root = directories.need(segment)
+    try:
+        yield from read_edges(root, segment, committed)
+    except StoreError as error:
+        raise damaged("edges", segment, root, 0, error) from error
 
 
 class ResponseFiles:

@@ -15,6 +15,7 @@ from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 
+from lycosa.archive.edges import HostEdge
 from lycosa.errors import LycosaError, UserError
 from lycosa.frontier.filters import EVERY_PAGE, Filter
 from lycosa.reading import contents
@@ -34,6 +35,7 @@ from lycosa.reading.values import (
     page_of,
 )
 from lycosa.reading.why import explain, explanation, gather
+from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Place
@@ -176,6 +178,23 @@ class Crawl:
                 end = chunk[-1][0] - 1 if full else low
             else:
                 after = chunk[-1][0] if full else high
+
+    def edges(self) -> Iterator[HostEdge]:
+        """Which host links to which, as commits had it: the same pair comes several times."""
+        committed = self._reader.committed_segments()
+        for (kind, segment), length in sorted(committed.items()):
+            if kind == "edges" and length:
+                yield from contents.edges(self.directories, segment, length)
+
+    def newest_page(self) -> int:
+        """The id of the page that was recorded last; 0 if there is none."""
+        return self._reader.newest_page()
+
+    def exclusions(self) -> tuple[str, ...]:
+        """What the crawl must not visit now: one domain, host or URL pattern a line."""
+        settings = stored_settings(self._reader.settings())
+        _, lines = self._reader.exclusions()
+        return tuple(dict.fromkeys((*(settings.exclude if settings else ()), *lines)))
 
     def place(self, page: Page) -> Place | None:
         """On which node what is kept of a page lies; None if the crawl has one directory."""

@@ -256,7 +256,8 @@ PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
 READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
 EVERY = ("crawl", "check", *READERS)
-OF_NODES = ("sample",)  # they read the directories of several nodes
+EXPORTERS = ("export", "query")
+OF_NODES = ("sample", *EXPORTERS)  # they read the directories of several nodes
 STORED = (*EVERY, *OF_NODES)
 LOGGERS = ("crawl", "demo")
 CHOOSERS = ("pages", *OF_NODES)  # commands with the filters of pages
@@ -419,6 +420,18 @@ OPTIONS: tuple[Option, ...] = (
            commands=("migrate",), flag_only=True),
     Option("to", SERVER, None, "the database to move it to", "postgresql://…",
            commands=("migrate",), flag_only=True),
+    Option("overwrite", SWITCH, False, "replace what an earlier export left there",
+           commands=("export",), flag_only=True),
+    Option("table", choice("text", "index", "edges"), (), "only this table of parquet", "NAME",
+           commands=("export",), flag_only=True, repeat=True, shown_default="all"),
+    Option("columns", TEXT, "", "only these columns of parquet or jsonl, separated by commas;"
+           " visible_text and blocks are there only if they are named", "NAMES",
+           commands=("export",), flag_only=True),
+    Option("file-size", size_value("100G"), None, "about how large a file becomes", "SIZE",
+           commands=("export",), flag_only=True, shown_default="256M, of WARC files 1G"),
+    Option("name", TEXT, "", "what the crawl is called in tables and files", "NAME",
+           commands=EXPORTERS, flag_only=True, shown_default="lycosa and the day it began"),
+    Option("csv", SWITCH, False, "print CSV", commands=("query",), flag_only=True),
     Option("name", TEXT, "example.com", "look up this name where no seeds are given", "HOST",
            commands=("check",), flag_only=True),
 )
@@ -432,4 +445,8 @@ def options_of(command: str) -> list[Option]:
 
 def settings() -> list[Option]:
     """What may also come from the environment or a TOML file."""
-    return [option for option in OPTIONS if not option.flag_only]
+    found: dict[str, Option] = {}  # one that some commands take several times is one setting
+    for option in OPTIONS:
+        if not option.flag_only:
+            found.setdefault(option.name, option)
+    return list(found.values())

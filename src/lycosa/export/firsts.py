@@ -1,0 +1,62 @@
+"""Who came first with a key: exact duplicates, found as pages go by, in bounded memory.
+
+The keys lie in a temporary SQLite file beside the export, about 60 bytes each.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from lycosa.errors import LycosaError
+from lycosa.export.tables import DuplicateMark
+from lycosa.reading.values import Page
+
+EXACT = "exact"
+CACHE_KIB = 32 << 10  # of the file in memory
+_NAME = "firsts.sqlite"
+
+
+class Firsts:
+    """Keys, and what their first bearer said."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _NAME
+        self._db = sqlite3.connect(self._path, isolation_level=None)
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", f"cache_size=-{CACHE_KIB}"):
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.execute("CREATE TABLE first (key TEXT PRIMARY KEY, said TEXT) WITHOUT ROWID")
+        self._db.execute("BEGIN")
+
+    def before(self, key: str, said: str) -> str | None:
+        """What the first bearer of the key said; None: this is the first."""
+        try:
+            found = self._db.execute("SELECT said FROM first WHERE key = ?", (key,)).fetchone()
+            if found is None:
+                self._db.execute("INSERT INTO first VALUES (?, ?)", (key, said))
+                return None
+        except sqlite3.Error as error:
+            raise LycosaError(f"Can't write {self._path}: {error}. Is its disk full?") from error
+        return str(found[0])
+
+    def close(self) -> None:
+        """Remove it."""
+        self._db.close()
+        self._path.unlink(missing_ok=True)
+
+
+class ExactMarks:
+    """Marks pages whose text came before. Whoever marks near-duplicates too has this method."""
+
+    def __init__(self, folder: Path) -> None:
+        self._firsts = Firsts(folder)
+
+    def mark(self, page: Page) -> DuplicateMark | None:
+        """That a page is a duplicate, or None; pages come in the order of their ids."""
+        if not page.content_hash:
+            return None
+        first = self._firsts.before(page.content_hash, str(page.id))
+        return DuplicateMark(int(first), EXACT) if first else None
+
+    def close(self) -> None:
+        self._firsts.close()

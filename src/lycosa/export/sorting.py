@@ -1,0 +1,101 @@
+"""Sorts more rows than memory holds: sorted runs on disk, merged as they are read.
+
+Owns the runs' format, which lives no longer than an export. A row is a tuple that begins with its
+key, of text, bytes, numbers and None. Memory: one run's rows while rows come in, a buffer for each
+run while they are merged.
+"""
+
+from __future__ import annotations
+
+import heapq
+import marshal
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+
+from lycosa import ownfiles
+
+SortedRow = tuple[Any, ...]
+
+RUN_ROWS = 50_000  # about 60 MB of `index`
+FAN_IN = 64  # runs that are merged at once; more are merged in several passes
+_BLOCK = 512  # rows that are packed together
+_LENGTH = 4  # bytes before each block that say how long it is
+
+
+class Runs:
+    """Sorted runs in a directory. `add` rows, `cut` where all that came in must be on disk."""
+
+    def __init__(
+        self, root: Path, prefix: str = "run", names: Iterable[str] = (), rows: int = 0
+    ) -> None:
+        self._root = root
+        self._prefix = prefix  # of the names of runs
+        self.names = list(names)
+        self._rows = rows or RUN_ROWS
+        self._waiting: list[SortedRow] = []
+        self._numbers = count(_next_number(self.names))
+
+    def add(self, row: SortedRow) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) >= self._rows:
+            self.cut()
+
+    def cut(self) -> None:
+        """Write what waits as a run of its own."""
+        if self._waiting:
+            self._waiting.sort(key=_key)
+            self.names.append(self._write(self._waiting))
+            self._waiting = []
+
+    def merged(self) -> Iterator[SortedRow]:
+        """All rows by their keys, those with the same key in any order."""
+        self.cut()
+        while len(self.names) > FAN_IN:
+            first, self.names = self.names[:FAN_IN], self.names[FAN_IN:]
+            self.names.append(self._write(self._merge(first)))
+            for name in first:
+                (self._root / name).unlink()
+        return self._merge(self.names)
+
+    def _merge(self, names: list[str]) -> Iterator[SortedRow]:
+        with ExitStack() as stack:
+            files = [stack.enter_context((self._root / name).open("rb")) for name in names]
+            yield from heapq.merge(*map(_read, files), key=_key)
+
+    def _write(self, rows: Iterable[SortedRow]) -> str:
+        name = f"{self._prefix}-{next(self._numbers):06d}.run"
+        with ownfiles.create_own(self._root / name) as file:
+            block: list[SortedRow] = []
+            for row in rows:
+                block.append(row)
+                if len(block) == _BLOCK:
+                    _put(file, block)
+                    block = []
+            _put(file, block)
+        return name
+
+
+def _next_number(names: list[str]) -> int:
+    numbers = [int(name.removesuffix(".run").rpartition("-")[2]) for name in names]
+    return max(numbers, default=-1) + 1
+
+
+def _key(row: SortedRow) -> Any:
+    return row[0]
+
+
+def _put(file: BinaryIO, block: list[SortedRow]) -> None:
+    if block:
+        packed = zstandard.ZstdCompressor(level=1).compress(marshal.dumps(block))
+        file.write(len(packed).to_bytes(_LENGTH, "little") + packed)
+
+
+def _read(file: BinaryIO) -> Iterator[SortedRow]:
+    unpacker = zstandard.ZstdDecompressor()
+    while head := file.read(_LENGTH):
+        yield from marshal.loads(unpacker.decompress(file.read(int.from_bytes(head, "little"))))
