@@ -345,7 +345,7 @@ def test_lost_pages_are_fetched_again_and_their_text_is_there_once(
 
 
 def test_what_was_done_is_told_with_the_command_for_this_crawl(plain: Kept) -> None:
-    deleted(plain, random.Random(1))
+    deleted(plain, random.Random(2))
     plain.run("--requeue")
     said = plain.capsys.readouterr().out
     assert f"'lycosa crawl --resume --data-dir {plain.root} --store sqlite' fetches them." in said
