@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,10 @@ def test_every_stable_name_is_documented() -> None:
         assert name == "__version__" or re.search(rf"\b{name}\b", DOCUMENT), name
     for call in re.findall(r"`crawl\.(\w+)", DOCUMENT):
         assert hasattr(lycosa.Crawl, call) or call == "missing", call
+
+
+@pytest.mark.parametrize("kind", [lycosa.Page, lycosa.TextPage, lycosa.PageResponse])
+def test_every_field_of_a_page_is_documented(kind: type[lycosa.Page]) -> None:
+    names = {each.name for each in fields(kind)}
+    names |= {name for name, value in vars(kind).items() if isinstance(value, property)}
+    assert names - set(re.findall(r"`(\w+)(?:\(\w*\))?`", DOCUMENT)) == set()

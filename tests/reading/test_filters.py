@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import lycosa
+from lycosa.cli import main
 from lycosa.clock import wall_now
 from reading.conftest import Made
 
@@ -86,3 +87,25 @@ def test_a_filter_serves_several_lists(plain: Made) -> None:
             crawl.pages(where, label="content")
         with pytest.raises(lycosa.UserError, match="'raise' or 'skip'"):
             crawl.texts(missing="never")  # type: ignore[arg-type]
+
+
+def test_flags_are_the_same_filters(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    def listed(*flags: str) -> list[str]:
+        store = ["--store", made.store] if made.store else []
+        where = ["--data-dir", str(made.root), *store, "--limit", "1000"]
+        capsys.readouterr()
+        assert main(["pages", *where, "--oldest", *flags]) == 0
+        return [line.split()[3] for line in capsys.readouterr().out.splitlines()]
+
+    for flags, filters in (
+        (["--label", "content", "--label", "listing"], {"label": ["content", "listing"]}),
+        (["--language", "de", "--domain", "d1.test"], {"language": "de", "domain": "d1.test"}),
+        (["--min-chars", "200", "--max-chars", "500"], {"min_chars": 200, "max_chars": 500}),
+        (["--until", "2026-01-31"], {"until": "2026-01-31"}),
+        (["--since", "1h", "--min-depth", "1"], {"since": timedelta(hours=1), "min_depth": 1}),
+        (["--max-depth", "0"], {"max_depth": 0}),
+        (["--status", "404"], {"status": 404}),
+    ):
+        with made.open() as crawl:
+            chosen: dict[str, Any] = dict(filters)
+            assert listed(*flags) == [page.url for page in crawl.pages(**chosen)], flags

@@ -1,5 +1,6 @@
 """Options: how times, sizes, numbers, name servers and ports are written, and the table itself."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from lycosa.settings.options import (
     parse_seconds,
     parse_size,
     parse_switch,
+    parse_when,
     parse_whole,
 )
 
@@ -104,6 +106,26 @@ def test_contact_may_not_break_the_user_agent() -> None:
             parse_contact_url(bad)
 
 
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("90", timedelta(seconds=90)),
+        ("2h", timedelta(hours=2)),
+        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+        ("2026-01-31T12:30", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
+        ("2026-01-31T12:30+00:00", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_time_ago_or_a_day(text: str, when: datetime | timedelta) -> None:
+    assert parse_when(text) == when
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2026-13-01", "2026-1", "-2h", "99999999d", ""])
+def test_no_time(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_when(text)
+
+
 def test_the_table_of_options_is_sound() -> None:
     for command in {name for option in OPTIONS for name in option.commands}:
         names = [option.name for option in options_of(command)]
@@ -111,6 +133,9 @@ def test_the_table_of_options_is_sound() -> None:
     for option in OPTIONS:
         assert option.help[0].islower() or option.help.startswith("URL"), option.name
         assert not option.help.endswith("."), option.name
-        if option.default not in (None, "", ()):
-            given = str(option.default) if isinstance(option.default, Path) else option.default
-            assert option.kind.parse(given) == option.default, option.name
+        defaults = option.default if isinstance(option.default, tuple) else (option.default,)
+        assert option.repeat == isinstance(option.default, tuple), option.name
+        for default in defaults:
+            if default not in (None, ""):
+                given = str(default) if isinstance(default, Path) else default
+                assert option.kind.parse(given) == default, option.name

@@ -367,7 +367,7 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("count", number(1, 1_000), 5, "how many pages", "N", commands=("sample",),
            flag_only=True),
-    Option("seed", number(0, 1 << 62), None, "draw the same pages again, as long as the crawl is"
+    Option("seed", number(0, 10**9), None, "draw the same pages again, as long as the crawl is"
            " the same", "N", commands=("sample",), flag_only=True, shown_default="another one"
            " each time"),
     Option("limit", number(1, 10**9), 100, "at most this many", "N", commands=("pages",),
