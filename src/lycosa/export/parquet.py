@@ -67,10 +67,13 @@ class ParquetFile:
         return self._file.tell() + (self._bytes + self._waiting_bytes) // PACKED
 
     def close(self) -> None:
+        import pyarrow as pa
+
         self._pack()
         self._group()
         self._writer.close()
         self._file.close()
+        pa.default_memory_pool().release_unused()
 
     def abort(self) -> None:
         self._writer.is_open = False  # its end would be written when it is forgotten
