@@ -6,6 +6,7 @@ The keys lie in a temporary SQLite file beside the export, about 60 bytes each.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from lycosa.errors import LycosaError
@@ -45,8 +46,29 @@ class Firsts:
         self._path.unlink(missing_ok=True)
 
 
+class ListedMarks:
+    """Marks that were found before, as (page, first page of its cluster, kind) in the order of
+    pages: whoever clusters all pages of an export gives such a list."""
+
+    def __init__(self, listed: Iterator[tuple[int, int, str]]) -> None:
+        self._listed = listed
+        self._next = next(listed, None)
+
+    def mark(self, page: Page) -> DuplicateMark | None:
+        """As that of `ExactMarks`."""
+        while self._next is not None and self._next[0] < page.id:
+            self._next = next(self._listed, None)
+        if self._next is None or self._next[0] != page.id:
+            return None
+        _, first, kind = self._next
+        return DuplicateMark(first, kind) if first != page.id else None
+
+    def close(self) -> None:
+        self._next = None
+
+
 class ExactMarks:
-    """Marks pages whose text came before. Whoever marks near-duplicates too has this method."""
+    """Marks pages whose text came before."""
 
     def __init__(self, folder: Path) -> None:
         self._firsts = Firsts(folder)

@@ -17,7 +17,7 @@ from lycosa.export.tables import Columns, TableRecord
 BATCH_ROWS = 2_000  # records that wait as Python's values
 BATCH_BYTES = 8 << 20  # of their longest column
 GROUP_ROWS = 100_000
-GROUP_BYTES = 64 << 20  # of a row group, unpacked
+GROUP_BYTES = 32 << 20  # of a row group, unpacked
 LEVEL = 3
 PACKED = 3  # columns become a third, about
 
@@ -67,10 +67,13 @@ class ParquetFile:
         return self._file.tell() + (self._bytes + self._waiting_bytes) // PACKED
 
     def close(self) -> None:
+        import pyarrow as pa
+
         self._pack()
         self._group()
         self._writer.close()
         self._file.close()
+        pa.default_memory_pool().release_unused()
 
     def abort(self) -> None:
         self._writer.is_open = False  # its end would be written when it is forgotten

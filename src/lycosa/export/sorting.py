@@ -21,9 +21,9 @@ from lycosa import ownfiles
 
 SortedRow = tuple[Any, ...]
 
-RUN_ROWS = 50_000  # about 60 MB of `index`
+RUN_ROWS = 25_000  # about 50 MB of `index`
 FAN_IN = 64  # runs that are merged at once; more are merged in several passes
-_BLOCK = 512  # rows that are packed together
+_BLOCK = 128  # rows that are packed together
 _LENGTH = 4  # bytes before each block that say how long it is
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from lycosa.archive.edges import HostEdge
 from lycosa.errors import LycosaError
 from lycosa.export.edges import chosen_edges
+from lycosa.export.tables import main_text
 from lycosa.export.target import Target
 from lycosa.frontier.filters import Filter
 from lycosa.reading import contents
@@ -82,6 +83,14 @@ class ChosenPages:
         for chunk in self._chunks(replace(self._where, with_text=True), after):
             for part in contents.parts(chunk):
                 yield from _readable(contents.texts(self.crawl.directories, part))
+
+    def main_text_of(self, ident: int) -> str:
+        """The main text of one page; '' if it is gone meanwhile."""
+        where = replace(self._where, with_text=True)
+        for chunk in self.crawl.chunks(where, after=ident - 1, to=ident):
+            for page in _readable(contents.texts(self.crawl.directories, chunk)):
+                return main_text(page)
+        return ""
 
     def responses(self, after: int = 0) -> Iterator[PageResponse]:
         """Those whose response is kept."""

@@ -21,6 +21,7 @@ from lycosa.export.iso639 import three_letters
 from lycosa.export.surt import surt_key
 from lycosa.outcomes import Outcome
 from lycosa.page.media import essence
+from lycosa.reading.names import did_you_mean
 from lycosa.reading.values import Page, TextPage
 from lycosa.urls.canonical import split
 from lycosa.urls.domains import domain_id, domain_of
@@ -146,7 +147,8 @@ def chosen(wanted: Sequence[str], known: Mapping[str, str], more: Mapping[str, s
     every = {**known, **more}
     for name in wanted:
         if name not in every:
-            raise UserError(f"There is no column '{name}'; there are {', '.join(every)}.")
+            hint = did_you_mean(name, every) or f"; there are {', '.join(every)}."
+            raise UserError(f"There is no column '{name}'{hint}")
     return {name: every[name] for name in wanted} if wanted else dict(known)
 
 
