@@ -12,6 +12,7 @@
 #include <Python.h>
 #include <string.h>
 #include "../_buffer.h"
+#include "_blocks.h"
 
 /* What an element is. `html_elements` has the same list in Python. */
 enum {
@@ -97,6 +98,7 @@ typedef struct {
     unsigned char name_space, point, mode;
     unsigned char space, line; /* pending before it, if it hides what follows */
     Py_ssize_t text, items;    /* and what there was */
+    int record;                /* the container that it is, or is in; 0: not looked at yet */
 } Open;
 
 typedef struct {
@@ -119,6 +121,7 @@ typedef struct {
     int form;     /* one is open: another one in it is ignored */
     int unclosed; /* there is no more </noscript> */
     Buffer value; /* of an attribute, or a title, decoded */
+    Blocks blocks;
 } Scan;
 
 static unsigned hash_name(const char *name, Py_ssize_t size) {
@@ -147,11 +150,15 @@ static int add(Buffer *buffer, const char *data, Py_ssize_t size) {
     return -1;
 }
 
+static int note_text(Scan *scan, Py_ssize_t size, Py_ssize_t start, int fresh);
+
 /* Visible characters without white space, after what is pending. */
 static int put(Scan *scan, const char *data, Py_ssize_t size) {
     Buffer *text = &scan->text;
-    if (text->size >= scan->wanted) return 0;
-    if (text->size > 0) {
+    Py_ssize_t before = text->size;
+    int fresh = scan->line || before == 0;
+    if (before >= scan->wanted) return 0;
+    if (before > 0) {
         if (scan->line) {
             if (add(text, "\n", 1) < 0) return -1;
         } else if (scan->space) {
@@ -159,7 +166,8 @@ static int put(Scan *scan, const char *data, Py_ssize_t size) {
         }
     }
     scan->line = scan->space = 0;
-    return add(text, data, size);
+    Py_ssize_t start = text->size;
+    return add(text, data, size) < 0 ? -1 : note_text(scan, before, start, fresh);
 }
 
 /* -- character references ------------------------------------------------------------------ */
@@ -452,6 +460,9 @@ static int same_name(const char *begin, const char *end, const char *name) {
     return *name == 0;
 }
 
+#include "_lines.h"
+#include "_main_text.h"
+
 /* Where a text is cut to at most so many bytes, never inside a character. */
 static const char *cut_at(const char *begin, const char *end, Py_ssize_t most) {
     if (end - begin <= most) return end;
@@ -576,6 +587,7 @@ static void push(Scan *scan, const struct element *element, const char *name, Py
     open->name_space = (unsigned char)name_space;
     open->point = (unsigned char)point;
     open->mode = (unsigned char)mode;
+    open->record = 0;
     if (flags & HIDES) {
         open->text = scan->text.size;
         open->items = PyList_Size(scan->items);
@@ -778,22 +790,17 @@ static const char *script_end(const char *p, const char *end) {
 
 static int run(Scan *scan);
 
-/* A browser with scripts shows nothing of <noscript>: the text is dropped, the links are kept. */
+/* <noscript>: what a reader without scripts sees. Nothing in it is open behind it. */
 static int no_script(Scan *scan, const char *stop) {
     const char *end = scan->end;
-    Py_ssize_t depth = scan->depth, text = scan->text.size;
-    int space = scan->space, line = scan->line;
+    Py_ssize_t depth = scan->depth;
     push_barrier(scan);
     scan->unclosed = 1; /* there is none up to `stop` */
     scan->end = stop;
     int failed = run(scan);
     scan->end = end;
     scan->unclosed = 0;
-    if (cut(scan, depth) < 0) failed = -1;
-    scan->text.size = text;
-    scan->space = space;
-    scan->line = line;
-    return failed;
+    return cut(scan, depth) < 0 ? -1 : failed;
 }
 
 /* Raw text begins at `scan->at`: go to its end. */
@@ -813,7 +820,8 @@ static int raw_text(Scan *scan, const struct element *element) {
     scan->at = stop == NULL ? scan->end : stop;
     if (element == title_ && scan->items_left > 0) {
         PyObject *title = decoded(scan, begin, cut_at(begin, scan->at, TITLE_MAX), 0);
-        return title == NULL ? -1 : keep(scan, Py_BuildValue("(ON)", Py_None, title));
+        if (title == NULL || note_title(&scan->blocks, title) < 0) return -1;
+        return keep(scan, Py_BuildValue("(ON)", Py_None, title));
     }
     return 0;
 }
@@ -1203,13 +1211,6 @@ static int run(Scan *scan) {
     return 0;
 }
 
-PyDoc_STRVAR(
-    scan_doc,
-    "scan(page, names, max_items, max_text)\n--\n\n"
-    "The visible text of a page (UTF-8), what its tags say, and how many were left out.\n\n"
-    "What they say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
-    "of others, (None, title). `names` are those of character references.");
-
 /* A buffer for text that was used before: fresh memory of that size costs more than filling it.
    Whoever takes it leaves none behind, so that nobody else writes to it at the same time. */
 static Buffer spare;
@@ -1228,34 +1229,116 @@ static void give_back(Buffer *buffer) {
         buffer_free(buffer);
 }
 
+/* Reads a page; `scan` then has its text and items. */
+static int read_page(Scan *scan, const Py_buffer *page, PyObject *names) {
+    if (read_references(names) < 0) return -1;
+    push_barrier(scan);
+    take_spare(&scan->text);
+    scan->at = page->buf;
+    scan->end = scan->at + page->len;
+    scan->items = PyList_New(0);
+    if (scan->items == NULL || begin_blocks(scan) < 0) return -1;
+    return page->len > 0 ? run(scan) : 0;
+}
+
+static void close_page(Scan *scan) {
+    Py_XDECREF(scan->items);
+    give_back(&scan->text);
+    buffer_free(&scan->value);
+    free_blocks(&scan->blocks);
+}
+
+static PyObject *decoded_buffer(const Buffer *buffer) {
+    return PyUnicode_DecodeUTF8(buffer->size > 0 ? buffer->data : "", buffer->size, "replace");
+}
+
+/* What `scan` answers: NULL for an error. */
+static PyObject *answer(Scan *scan) {
+    Page page = {0};
+    Buffer lines = {0}, kept = {0};
+    PyObject *scores = NULL, *text = NULL, *main = NULL, *result = NULL;
+    int done = prepare(&page, &scan->blocks, &scan->text, &lines) == 0;
+    if (done) scores = PyBytes_FromStringAndSize(NULL, page.count);
+    if (scores != NULL) {
+        unsigned char *each = (unsigned char *)PyBytes_AsString(scores);
+        if (judge_lines(&page, each) == 0 && main_text(&page, each, &kept) == 0) {
+            text = decoded_buffer(&scan->text);
+            main = text == NULL ? NULL : decoded_buffer(&kept);
+        }
+    }
+    if (main != NULL)
+        result = Py_BuildValue("(OOnOO)", text, scan->items, scan->dropped, scores, main);
+    Py_XDECREF(scores);
+    Py_XDECREF(text);
+    Py_XDECREF(main);
+    PyMem_Free(page.sums);
+    buffer_free(&lines);
+    buffer_free(&kept);
+    return result;
+}
+
+PyDoc_STRVAR(
+    scan_doc,
+    "scan(page, names, max_items, max_text)\n--\n\n"
+    "The visible text of a page (UTF-8), what its tags say, how many were left out, the score "
+    "of each line of the text, and its main text.\n\n"
+    "What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
+    "of others, (None, title). `names` are those of character references.");
+
 static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer page;
-    PyObject *names;
+    PyObject *names, *result = NULL;
     Open stack[DEPTH_MAX + 2]; /* barriers may be two more */
     Scan scan = {.stack = stack, .walk = WALK_MAX};
     if (!PyArg_ParseTuple(args, "y*O!nn:scan", &page, &PyDict_Type, &names, &scan.items_left,
                           &scan.wanted))
         return NULL;
-    if (read_references(names) < 0) {
-        PyBuffer_Release(&page);
-        return NULL;
-    }
-    push_barrier(&scan);
-    take_spare(&scan.text);
-    scan.at = page.buf;
-    scan.end = scan.at + page.len;
-    PyObject *result = NULL;
-    scan.items = PyList_New(0);
-    if (scan.items != NULL && page.len > 0 && run(&scan) == 0) {
-        PyObject *text = PyUnicode_DecodeUTF8(scan.text.data, scan.text.size, "replace");
-        if (text != NULL) result = Py_BuildValue("(NOn)", text, scan.items, scan.dropped);
-    } else if (scan.items != NULL && page.len == 0) {
-        result = Py_BuildValue("(sOn)", "", scan.items, scan.dropped);
-    }
-    Py_XDECREF(scan.items);
-    give_back(&scan.text);
-    buffer_free(&scan.value);
+    if (read_page(&scan, &page, names) == 0) result = answer(&scan);
+    close_page(&scan);
     PyBuffer_Release(&page);
+    return result;
+}
+
+/* All columns of a page one after the other. */
+static PyObject *all_columns(Scan *scan, const Py_buffer *sums) {
+    Page page = {0};
+    Buffer lines = {0};
+    PyObject *columns = NULL, *result = NULL;
+    if (prepare(&page, &scan->blocks, &scan->text, &lines) == 0) {
+        Py_ssize_t size = page.count * (Py_ssize_t)sizeof *page.sums;
+        if (size > 0) memcpy(page.sums, sums->buf, (size_t)(sums->len < size ? sums->len : size));
+        columns = PyBytes_FromStringAndSize(NULL, C_END * (Py_ssize_t)page.count);
+    }
+    int failed = columns == NULL;
+    unsigned char *to = failed ? NULL : (unsigned char *)PyBytes_AsString(columns);
+    for (int i = 0; i < C_END && !failed; i++)
+        failed = fill_column(&page, i, to + (size_t)i * (size_t)page.count) < 0;
+    if (!failed) {
+        PyObject *text = decoded_buffer(&scan->text);
+        if (text != NULL) result = Py_BuildValue("(NOi)", text, columns, C_END);
+    }
+    Py_XDECREF(columns);
+    PyMem_Free(page.sums);
+    buffer_free(&lines);
+    return result;
+}
+
+PyDoc_STRVAR(features_doc,
+             "features(page, names, sums)\n--\n\n"
+             "For training: the text of a page, all columns of its lines one after the other, and "
+             "how many there are. `sums` are those of the first trees, an int for each line.");
+
+static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer page, sums;
+    PyObject *names, *result = NULL;
+    Open stack[DEPTH_MAX + 2];
+    Scan scan = {.stack = stack, .walk = WALK_MAX, .wanted = PY_SSIZE_T_MAX};
+    if (!PyArg_ParseTuple(args, "y*O!y*:features", &page, &PyDict_Type, &names, &sums))
+        return NULL;
+    if (read_page(&scan, &page, names) == 0) result = all_columns(&scan, &sums);
+    close_page(&scan);
+    PyBuffer_Release(&page);
+    PyBuffer_Release(&sums);
     return result;
 }
 
@@ -1376,7 +1459,9 @@ static void fill_classes(void) {
     }
 }
 
-static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc},
+                                {"features", features, METH_VARARGS, features_doc},
+                                {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {
     .m_base = PyModuleDef_HEAD_INIT,
@@ -1390,6 +1475,7 @@ PyMODINIT_FUNC PyInit__scan(void) {
     if (element_count == 0) {
         fill_elements();
         fill_classes();
+        fill_blocks();
     }
     return PyModule_Create(&module);
 }

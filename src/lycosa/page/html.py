@@ -106,7 +106,7 @@ def parse_html(
     """Links, text and robots directives of an HTML page, in bounded time (S3)."""
     page, name = charset.to_utf8(body[:PARSE_BYTES], content_type)
     reader = _Reader(obey_nofollow, max_links)
-    text, items, dropped = (scan or html_scan.scan)(page, html5, MAX_NOTES, 4 * max_text)
+    text, items, dropped, *_ = (scan or html_scan.scan)(page, html5, MAX_NOTES, 4 * max_text)
     reader.notes(items)
     found = reader.found
     found.charset = name

@@ -1,0 +1,421 @@
+/* Features of the lines of a page, and the score that a small model makes of them.
+
+   A feature is a column: one byte for each line. The trees of `_main_model.h` are of equal depth and
+   ask the same question of all lines at a time, so the compiler makes vectors of them. A question
+   may be about a line before or behind. Some columns come from the scores of the first trees: the
+   second part of the trees looks at what the first one thinks of the lines around.
+
+   `main_text` has the same columns in Python. */
+
+#ifndef LYCOSA_MAIN_TEXT_H
+#define LYCOSA_MAIN_TEXT_H
+
+#include "_lines.h"
+
+/* What there is in the whole page. */
+typedef struct {
+    unsigned size, link, lines, sentences, marks, words, paragraphs, items, cells, best_size;
+    int title;      /* the line that is the title, or -1 */
+    unsigned kinds; /* of all containers with text */
+} Facts;
+
+typedef struct {
+    const char *text;
+    Blocks *blocks;
+    Line *lines;
+    int count;
+    Facts facts;
+    int *sums; /* of the trees so far */
+} Page;
+
+static Record *records_of(const Page *page) { return ITEMS_OF(page->blocks->records, Record); }
+
+/* Text of a line, for all containers around it. */
+static void sum_records(Page *page) {
+    Record *records = records_of(page);
+    for (int i = 0; i < page->count; i++) {
+        const Line *line = &page->lines[i];
+        Record *record = &records[line->record];
+        record->size += line->size;
+        record->link += line->link;
+        record->lines++;
+        record->marks += line->marks;
+        record->words += line->words;
+        if (line->size >= LONG_LINE && line->link * 2 < line->size) record->sentences += line->size;
+    }
+    for (int i = COUNT_OF(page->blocks->records, Record) - 1; i > 0; i--) {
+        Record *around = &records[records[i].parent];
+        around->size += records[i].size;
+        around->link += records[i].link;
+        around->lines += records[i].lines;
+        around->marks += records[i].marks;
+        around->words += records[i].words;
+        around->sentences += records[i].sentences;
+    }
+}
+
+/* The container with most sentences in paragraphs of its own: where an article would be. */
+static void find_best(Page *page) {
+    Record *records = records_of(page);
+    int count = COUNT_OF(page->blocks->records, Record), best = 0;
+    unsigned *sentences = PyMem_Calloc((size_t)count, sizeof *sentences);
+    if (sentences == NULL) return;
+    for (int i = 0; i < page->count; i++) {
+        const Line *line = &page->lines[i];
+        if (line->size < LONG_LINE || line->link * 2 >= line->size) continue;
+        int parent = records[line->record].parent;
+        sentences[parent] += line->size;
+        sentences[records[parent].parent] += line->size / 2;
+    }
+    for (int i = 0; i < count; i++)
+        if (sentences[i] > sentences[best]) best = i;
+    page->facts.best_size = sentences[best];
+    records[best].best = 3;
+    if (records[best].parent != best && records[records[best].parent].best == 0)
+        records[records[best].parent].best = 2;
+    PyMem_Free(sentences);
+}
+
+/* What all lines in a container have in common. */
+static void judge_records(Page *page) {
+    Record *records = records_of(page);
+    unsigned whole = records[0].size;
+    for (int i = 0, count = COUNT_OF(page->blocks->records, Record); i < count; i++) {
+        Record *record = &records[i];
+        const Record *around = &records[record->parent];
+        record->near = record->size >= NEAR ? i : around->near;
+        record->far = record->size >= FAR ? i : around->far;
+        if (record->best < around->best) record->best = around->best;
+        record->q_size = steps(record->size);
+        record->q_link = share(record->link, record->size);
+        record->q_mean = steps(record->lines ? record->size / record->lines : 0);
+        record->q_lines = steps(record->lines);
+        record->q_marks = each_word(record->marks, record->words);
+        record->q_long = share(record->sentences, record->size);
+        record->q_share = share(record->size, whole);
+        if (record->lines) page->facts.kinds |= record->path;
+    }
+}
+
+static void sum_lines(Page *page) {
+    Facts *facts = &page->facts;
+    const Record *records = records_of(page);
+    const Blocks *blocks = page->blocks;
+    facts->title = -1;
+    for (int i = 0; i < page->count; i++) {
+        Line *line = &page->lines[i];
+        const Record *record = &records[line->record];
+        Py_ssize_t size = line->end - line->start;
+        line->before = facts->size;
+        facts->size += line->size;
+        if (record->kind == PARAGRAPH) facts->paragraphs += line->size;
+        if (record->path & 1u << LIST_ITEM) facts->items += line->size;
+        if (record->path & 1u << DATA_CELL) facts->cells += line->size;
+        if (facts->title < 0 && record->kind >= H1 && record->kind <= H4 &&
+            size >= TITLE_LEAST && size <= blocks->title_size)
+            for (Py_ssize_t at = 0; at + size <= blocks->title_size; at++)
+                if (memcmp(blocks->title + at, page->text + line->start, (size_t)size) == 0) {
+                    facts->title = i;
+                    break;
+                }
+    }
+    facts->lines = (unsigned)page->count;
+    facts->link = records[0].link;
+    facts->sentences = records[0].sentences;
+    facts->marks = records[0].marks;
+    facts->words = records[0].words;
+}
+
+/* Text around a line, together: columns of its size and the share of links. */
+static void fill_window(const Page *page, unsigned char *column, int wide, int links) {
+    unsigned size = 0, link = 0;
+    int first = 0, behind = 0;
+    for (int i = 0; i < page->count; i++) {
+        for (; behind < page->count && behind <= i + wide; behind++) {
+            size += page->lines[behind].size;
+            link += page->lines[behind].link;
+        }
+        for (; first < i - wide; first++) {
+            size -= page->lines[first].size;
+            link -= page->lines[first].link;
+        }
+        column[i] = links ? share(link, size) : steps(size);
+    }
+}
+
+/* The score so far as a byte: 16 steps for a factor of e in the odds. */
+static unsigned char so_far(int sum) {
+    int value = (sum + 128 * SUM_UNIT / 16) / (SUM_UNIT / 16);
+    return (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value);
+}
+
+/* What the first trees think of all the text in a container. */
+enum { OF_OWN, OF_PARENT, OF_GRANDPARENT, OF_NEAR, OF_FAR, OF_PAGE };
+
+static int which_record(const Record *records, int record, int which) {
+    switch (which) {
+    case OF_OWN: return record;
+    case OF_PARENT: return records[record].parent;
+    case OF_GRANDPARENT: return records[records[record].parent].parent;
+    case OF_NEAR: return records[record].near;
+    case OF_FAR: return records[record].far;
+    default: return 0;
+    }
+}
+
+static int fill_opinion(const Page *page, unsigned char *column, int which) {
+    const Record *records = records_of(page);
+    int count = COUNT_OF(page->blocks->records, Record);
+    uint64_t *sums = PyMem_Calloc((size_t)count, 2 * sizeof *sums), *sizes = sums + count;
+    if (sums == NULL) return -1;
+    for (int i = 0; i < page->count; i++) {
+        const Line *line = &page->lines[i];
+        sums[line->record] += (uint64_t)so_far(page->sums[i]) * line->size;
+        sizes[line->record] += line->size;
+    }
+    for (int i = count - 1; i > 0; i--) {
+        sums[records[i].parent] += sums[i];
+        sizes[records[i].parent] += sizes[i];
+    }
+    for (int i = 0; i < page->count; i++) {
+        int record = which_record(records, page->lines[i].record, which);
+        column[i] = sizes[record] ? (unsigned char)(sums[record] / sizes[record]) : 0;
+    }
+    PyMem_Free(sums);
+    return 0;
+}
+
+/* Columns by number; those of bits come behind them. */
+enum {
+    C_SIZE, C_WORDS, C_LINK, C_MARKS, C_MARK_SHARE, C_DIGITS, C_LAST, C_WORD_SIZE, C_KIND,
+    C_DEPTH, C_PLACE, C_INDEX, C_FROM_START, C_FROM_END, C_TITLE, C_FROM_TITLE,
+    C_GOOD, C_BAD, C_BEST, C_HEADING, C_SINCE_HEADING,
+    C_OWN_SIZE, C_OWN_LINES,
+    C_PARENT_SIZE, C_PARENT_LINK, C_PARENT_MEAN, C_PARENT_LINES, C_PARENT_MARKS, C_PARENT_LONG,
+    C_GRAND_SIZE, C_GRAND_LINK, C_GRAND_MEAN, C_GRAND_LINES, C_GRAND_MARKS, C_GRAND_LONG,
+    C_NEAR_SIZE, C_NEAR_LINK, C_NEAR_MEAN, C_NEAR_LINES, C_NEAR_MARKS, C_NEAR_LONG, C_NEAR_SHARE,
+    C_FAR_SIZE, C_FAR_LINK, C_FAR_MEAN, C_FAR_LINES, C_FAR_MARKS, C_FAR_LONG, C_FAR_SHARE,
+    C_PARENT_KIND, C_GRAND_KIND, C_NEAR_KIND, C_FAR_KIND,
+    C_WINDOW_SIZE, C_WINDOW_LINK, C_WIDE_SIZE, C_WIDE_LINK,
+    C_PAGE_SIZE, C_PAGE_LINES, C_PAGE_LINK, C_PAGE_LONG, C_PAGE_MARKS, C_PAGE_PARAGRAPHS,
+    C_PAGE_ITEMS, C_PAGE_CELLS, C_PAGE_MEAN, C_PAGE_BEST, C_PAGE_ARTICLE, C_PAGE_MAIN, C_PAGE_H1,
+    C_SCORE, C_SCORE_OWN, C_SCORE_PARENT, C_SCORE_GRAND, C_SCORE_NEAR, C_SCORE_FAR, C_SCORE_PAGE,
+    C_PATH,                     /* one for each kind */
+    C_HINTS = C_PATH + KINDS,   /* one for each hint, of any container around */
+    C_OWN_HINTS = C_HINTS + 64, /* the same of the innermost two */
+    C_END = C_OWN_HINTS + 64
+};
+
+#define EACH(value)                                                                                \
+    do {                                                                                           \
+        for (int i = 0; i < count; i++) {                                                          \
+            const Line *line = &page->lines[i];                                                    \
+            const Record *own = &records[line->record];                                            \
+            (void)own;                                                                             \
+            column[i] = (unsigned char)(value);                                                    \
+        }                                                                                          \
+        return 0;                                                                                  \
+    } while (0)
+#define PARENT(of) (&records[(of)->parent])
+#define ALL(value) return memset(column, (value), (size_t)count), 0
+
+static int fill_headings(const Page *page, unsigned char *column, int since) {
+    const Record *records = records_of(page);
+    unsigned distance = 255, level = 0;
+    for (int i = 0; i < page->count; i++) {
+        int kind = records[page->lines[i].record].kind;
+        if (kind >= H1 && kind <= H4) {
+            level = (unsigned)(kind - H1 + 1);
+            distance = 0;
+        }
+        column[i] = least(since ? distance : level, 255);
+        if (distance < 255) distance++;
+    }
+    return 0;
+}
+
+/* Fills a column: 0, or -1 if there is no memory. */
+static int fill_column(const Page *page, int number, unsigned char *column) {
+    const Record *records = records_of(page);
+    const Facts *facts = &page->facts;
+    int count = page->count, title = facts->title;
+    if (number >= C_OWN_HINTS)
+        EACH((own->own | PARENT(own)->own) >> (number - C_OWN_HINTS) & 1);
+    if (number >= C_HINTS) EACH(own->hints >> (number - C_HINTS) & 1);
+    if (number >= C_PATH) EACH(own->path >> (number - C_PATH) & 1);
+    switch (number) {
+    case C_SIZE: EACH(steps(line->size));
+    case C_WORDS: EACH(steps(line->words));
+    case C_LINK: EACH(share(line->link, line->size));
+    case C_MARKS: EACH(steps(line->marks));
+    case C_MARK_SHARE: EACH(each_word(line->marks, line->words));
+    case C_DIGITS: EACH(share(line->digits, line->chars));
+    case C_LAST: EACH(line->last);
+    case C_WORD_SIZE: EACH(least(line->size * 8 / line->words, 255));
+    case C_KIND: EACH(own->kind);
+    case C_DEPTH: EACH(own->depth);
+    case C_PLACE: EACH(share(line->before, facts->size));
+    case C_INDEX: EACH(share((unsigned)i, facts->lines));
+    case C_FROM_START: EACH(steps((unsigned)i));
+    case C_FROM_END: EACH(steps((unsigned)(count - 1 - i)));
+    case C_TITLE: EACH(title < 0 ? 0 : i < title ? 1 : i == title ? 2 : 3);
+    case C_FROM_TITLE: EACH(title < 0 || i < title ? 0 : 1 + least((unsigned)(i - title), 254));
+    case C_GOOD: EACH(own->good);
+    case C_BAD: EACH(own->bad);
+    case C_BEST: EACH(own->best);
+    case C_HEADING: return fill_headings(page, column, 0);
+    case C_SINCE_HEADING: return fill_headings(page, column, 1);
+    case C_OWN_SIZE: EACH(own->q_size);
+    case C_OWN_LINES: EACH(own->q_lines);
+    case C_PARENT_SIZE: EACH(PARENT(own)->q_size);
+    case C_PARENT_LINK: EACH(PARENT(own)->q_link);
+    case C_PARENT_MEAN: EACH(PARENT(own)->q_mean);
+    case C_PARENT_LINES: EACH(PARENT(own)->q_lines);
+    case C_PARENT_MARKS: EACH(PARENT(own)->q_marks);
+    case C_PARENT_LONG: EACH(PARENT(own)->q_long);
+    case C_GRAND_SIZE: EACH(PARENT(PARENT(own))->q_size);
+    case C_GRAND_LINK: EACH(PARENT(PARENT(own))->q_link);
+    case C_GRAND_MEAN: EACH(PARENT(PARENT(own))->q_mean);
+    case C_GRAND_LINES: EACH(PARENT(PARENT(own))->q_lines);
+    case C_GRAND_MARKS: EACH(PARENT(PARENT(own))->q_marks);
+    case C_GRAND_LONG: EACH(PARENT(PARENT(own))->q_long);
+    case C_NEAR_SIZE: EACH(records[own->near].q_size);
+    case C_NEAR_LINK: EACH(records[own->near].q_link);
+    case C_NEAR_MEAN: EACH(records[own->near].q_mean);
+    case C_NEAR_LINES: EACH(records[own->near].q_lines);
+    case C_NEAR_MARKS: EACH(records[own->near].q_marks);
+    case C_NEAR_LONG: EACH(records[own->near].q_long);
+    case C_NEAR_SHARE: EACH(records[own->near].q_share);
+    case C_FAR_SIZE: EACH(records[own->far].q_size);
+    case C_FAR_LINK: EACH(records[own->far].q_link);
+    case C_FAR_MEAN: EACH(records[own->far].q_mean);
+    case C_FAR_LINES: EACH(records[own->far].q_lines);
+    case C_FAR_MARKS: EACH(records[own->far].q_marks);
+    case C_FAR_LONG: EACH(records[own->far].q_long);
+    case C_FAR_SHARE: EACH(records[own->far].q_share);
+    case C_PARENT_KIND: EACH(PARENT(own)->kind);
+    case C_GRAND_KIND: EACH(PARENT(PARENT(own))->kind);
+    case C_NEAR_KIND: EACH(records[own->near].kind);
+    case C_FAR_KIND: EACH(records[own->far].kind);
+    case C_WINDOW_SIZE: return fill_window(page, column, WINDOW, 0), 0;
+    case C_WINDOW_LINK: return fill_window(page, column, WINDOW, 1), 0;
+    case C_WIDE_SIZE: return fill_window(page, column, 4 * WINDOW, 0), 0;
+    case C_WIDE_LINK: return fill_window(page, column, 4 * WINDOW, 1), 0;
+    case C_PAGE_SIZE: ALL(steps(facts->size));
+    case C_PAGE_LINES: ALL(steps(facts->lines));
+    case C_PAGE_LINK: ALL(share(facts->link, facts->size));
+    case C_PAGE_LONG: ALL(share(facts->sentences, facts->size));
+    case C_PAGE_MARKS: ALL(each_word(facts->marks, facts->words));
+    case C_PAGE_PARAGRAPHS: ALL(share(facts->paragraphs, facts->size));
+    case C_PAGE_ITEMS: ALL(share(facts->items, facts->size));
+    case C_PAGE_CELLS: ALL(share(facts->cells, facts->size));
+    case C_PAGE_MEAN: ALL(steps(facts->lines ? facts->size / facts->lines : 0));
+    case C_PAGE_BEST: ALL(share(facts->best_size, facts->size));
+    case C_PAGE_ARTICLE: ALL(facts->kinds >> ARTICLE & 1);
+    case C_PAGE_MAIN: ALL(facts->kinds >> MAIN & 1);
+    case C_PAGE_H1: ALL(facts->kinds >> H1 & 1);
+    case C_SCORE: EACH(so_far(page->sums[i]));
+    default: return fill_opinion(page, column, number - C_SCORE_OWN);
+    }
+}
+
+#undef EACH
+#undef PARENT
+#undef ALL
+
+/* -- the model ------------------------------------------------------------------------------- */
+
+/* Adds what some trees say of each line. `columns` are those of `model_columns`. */
+static void ask_trees(const Page *page, const unsigned char *columns, size_t width, int from,
+                      int to) {
+    int count = page->count;
+    unsigned char leaf[256];
+    for (int start = 0; start < count; start += (int)sizeof leaf) {
+        int some = count - start < (int)sizeof leaf ? count - start : (int)sizeof leaf;
+        int *sums = page->sums + start;
+        for (int tree = from; tree < to; tree++) {
+            const Question *asked = questions[tree];
+            const short *values = leaves[tree];
+            memset(leaf, 0, sizeof leaf);
+            for (int level = 0; level < MODEL_DEPTH; level++) {
+                const unsigned char *column =
+                    columns + asked[level].column * width + PADDING + start + asked[level].offset;
+                unsigned char more = asked[level].more, bit = (unsigned char)(1 << level);
+                for (int i = 0; i < some; i++) leaf[i] |= column[i] > more ? bit : 0;
+            }
+            for (int i = 0; i < some; i++) sums[i] += values[leaf[i]];
+        }
+    }
+}
+
+/* Fills the columns from one number to another and pads them. */
+static int fill_columns(const Page *page, unsigned char *columns, size_t width, int from, int to) {
+    for (int i = from; i < to; i++)
+        if (fill_column(page, model_columns[i], columns + (size_t)i * width + PADDING) < 0)
+            return -1;
+    return 0;
+}
+
+/* A sum as a score of 0 to 100. */
+static unsigned char score_of(int sum) {
+    int step = (sum + SCORE_RANGE) / SCORE_STEP;
+    int most = (int)sizeof score_steps - 1;
+    return score_steps[step < 0 ? 0 : step > most ? most : step];
+}
+
+/* Cuts a text into lines with all that columns need: 0, or -1 for an error. */
+static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines) {
+    page->text = text->data;
+    page->blocks = blocks;
+    if (blocks->seen > text->size) take_back(blocks, text->size);
+    page->count = cut_lines(blocks, text->data, text->size, lines);
+    if (page->count < 0) return -1;
+    page->lines = ITEMS_OF(*lines, Line);
+    sum_records(page);
+    sum_lines(page);
+    find_best(page);
+    judge_records(page);
+    page->sums = PyMem_Calloc((size_t)page->count + 1, sizeof *page->sums);
+    if (page->sums != NULL) return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+/* Scores of all lines to `scores`, which has room for them: 0, or -1 if there is no memory. */
+static int judge_lines(const Page *page, unsigned char *scores) {
+    size_t width = (size_t)page->count + 2 * PADDING;
+    unsigned char *columns = PyMem_Calloc(MODEL_COLUMNS + 1, width);
+    int failed = columns == NULL;
+    for (int i = 0; i < page->count; i++) page->sums[i] = MODEL_BIAS;
+    if (!failed) failed = fill_columns(page, columns, width, 0, FIRST_COLUMNS) < 0;
+    if (!failed) ask_trees(page, columns, width, 0, FIRST_TREES);
+    if (!failed) failed = fill_columns(page, columns, width, FIRST_COLUMNS, MODEL_COLUMNS) < 0;
+    if (!failed) ask_trees(page, columns, width, FIRST_TREES, MODEL_TREES);
+    PyMem_Free(columns);
+    if (failed) PyErr_NoMemory();
+    for (int i = 0; i < page->count && !failed; i++) scores[i] = score_of(page->sums[i]);
+    return failed ? -1 : 0;
+}
+
+/* The lines with a good score, or with the best there is. */
+static int main_text(const Page *page, const unsigned char *scores, Buffer *out) {
+    unsigned char wanted = 0;
+    for (int i = 0; i < page->count; i++)
+        if (scores[i] > wanted) wanted = scores[i];
+    if (wanted > MAIN_SCORE) wanted = MAIN_SCORE;
+    int before = -2;
+    for (int i = 0; i < page->count; i++) {
+        const Line *line = &page->lines[i];
+        if (scores[i] < wanted) continue;
+        Py_ssize_t start = line->start;
+        if (before == i - 1) /* with empty lines between, if there are some */
+            start = page->lines[before].end;
+        else if (before >= 0 && add(out, "\n", 1) < 0)
+            return -1;
+        if (add(out, page->text + start, line->end - start) < 0) return -1;
+        before = i;
+    }
+    return 0;
+}
+
+#endif
