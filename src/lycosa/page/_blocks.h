@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "_main_model.h"
 
-#define BLOCKS_MAX 16384     /* lines with a score each; what follows is one more */
+#define BLOCKS_MAX 8192     /* lines with a score each; what follows is one more */
 #define RECORDS_MAX 32768    /* containers; those beyond count as the one around them */
 #define HINT_ATTRIBUTES 24   /* of a tag that are looked at */
 #define HINT_BYTES 256       /* of a class */

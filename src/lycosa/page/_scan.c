@@ -1332,7 +1332,7 @@ static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer page, sums;
     PyObject *names, *result = NULL;
     Open stack[DEPTH_MAX + 2];
-    Scan scan = {.stack = stack, .walk = WALK_MAX, .wanted = PY_SSIZE_T_MAX};
+    Scan scan = {.stack = stack, .walk = WALK_MAX, .wanted = PY_SSIZE_T_MAX, .items_left = 1 << 16};
     if (!PyArg_ParseTuple(args, "y*O!y*:features", &page, &PyDict_Type, &names, &sums))
         return NULL;
     if (read_page(&scan, &page, names) == 0) result = all_columns(&scan, &sums);

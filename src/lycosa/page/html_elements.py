@@ -116,11 +116,6 @@ UNKNOWN = BLOCK | REOPENS
 
 # An open element: name, flags, name space, what HTML may begin in it (0 nothing, 1 but for two
 # elements of formulas, 2 everything), mode, and how much text and how many items there were before
-# it if it hides them, or -1.
-Open = tuple[str, int, int, int, int, int, int]
-# Those of elements that take no thought, by mode and name.
-OPENED: list[dict[str, Open]] = [
-    {name: (name, flags, HTML, 0, mode, -1, -1) for name, flags in FLAGS.items() if flags & PLAIN}
-    for mode in (OUT, IN_TABLE, CELL)
-]
-ROOT: Open = ("", SPECIAL | SCOPE | TABLE_SCOPE | BARRIER, HTML, 0, OUT, -1, -1)
+# it if it hides them, or -1; its attributes as they were written.
+Open = tuple[str, int, int, int, int, int, int, str]
+ROOT: Open = ("", SPECIAL | SCOPE | TABLE_SCOPE | BARRIER, HTML, 0, OUT, -1, -1, "")

@@ -14,8 +14,11 @@ Everything is linear in the page but for walks through the stack, and those shar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
+from lycosa.page import main_text
+from lycosa.page.blocks import Notes
 from lycosa.page.html_elements import (
     ANCHOR,
     BLOCK,
@@ -29,7 +32,6 @@ from lycosa.page.html_elements import (
     IN_TABLE,
     NOTED,
     ODD,
-    OPENED,
     OUT,
     PART,
     PLAIN,
@@ -116,15 +118,20 @@ _ENDS = {
 }
 
 
-def scan(page: bytes, _: object, max_items: int, max_text: int) -> tuple[str, list[Any], int]:
-    """The visible text of a page (UTF-8), what its tags say, and how many were left out.
+def scan(
+    page: bytes, _: object, max_items: int, max_text: int
+) -> tuple[str, list[Any], int, bytes, str]:
+    """The visible text of a page (UTF-8), what its tags say, how many were left out, the score of
+    each line of the text, and its main text.
 
-    What they say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) of others,
+    What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) of others,
     (None, title).
     """
     reader = _Page(page.decode("utf-8", "replace"), max_items)
     reader.run(0, len(reader.page))
-    return fold("".join(reader.texts)), reader.items, reader.dropped
+    text = fold("".join(reader.texts))
+    scores, chosen = main_text.judge(text, reader.texts, reader.notes)
+    return text, reader.items, reader.dropped, scores, chosen
 
 
 def fold(text: str) -> str:
@@ -142,7 +149,9 @@ def fold(text: str) -> str:
 class _Page(Stack):
     """The state of one pass."""
 
-    __slots__ = ("attributes", "budget", "dropped", "page", "references", "slow", "unclosed")
+    __slots__ = (
+        *("attributes", "budget", "dropped", "notes", "page", "references", "slow", "unclosed"),
+    )
 
     def __init__(self, page: str, max_items: int) -> None:
         super().__init__(max_items)
@@ -153,6 +162,7 @@ class _Page(Stack):
         self.budget = iter(range(MAX_TAGS))
         self.slow = MAX_SLOW
         self.unclosed = False  # there is no more </noscript>
+        self.notes = Notes(_in_order)
 
     def run(self, at: int, end: int) -> None:
         """Reads a part of the page.
@@ -174,7 +184,7 @@ class _Page(Stack):
             if text:
                 if waiting:
                     self.reopen()
-                write(self.decoded(text) if "&" in text else text)
+                self.write(self.decoded(text) if "&" in text else text)
             flags = known(name)
             if flags is None:
                 name = _lower(name)
@@ -194,7 +204,7 @@ class _Page(Stack):
                         top = stack[-1]
                 elif waiting and flags & REOPENS:
                     self.reopen()
-                push(OPENED[top[4]][name])
+                push((name, flags, html, 0, top[4], -1, -1, attributes))
                 if name == "p":
                     self.p += 1
             else:
@@ -202,6 +212,11 @@ class _Page(Stack):
                 continue
             if flags & BLOCK:
                 write(SEPARATOR)
+
+    def write(self, text: str) -> None:
+        """Text that is seen, if nothing hides it."""
+        self.notes.text(len(self.texts), text, self.stack, self.a > 0)
+        self.texts.append(text)
 
     def other(self, at: int, end: int) -> int:
         """Text, and what begins with '<' and is no tag: where it ends."""
@@ -213,7 +228,7 @@ class _Page(Stack):
         text = page[at : end if mark < 0 else mark]
         if text and self.waiting:
             self.reopen()
-        self.texts.append(self.decoded(text))
+        self.write(self.decoded(text))
         if mark < 0:
             return end
         following = page[mark + 1 : min(mark + 3, end)]
@@ -223,12 +238,12 @@ class _Page(Stack):
             return self.comment(mark + 4, end)
         if self.stack[-1][2] != HTML and page.startswith("<![CDATA[", mark, end):
             stop = page.find("]]>", mark + 9, end)
-            self.texts.append(page[mark + 9 : end if stop < 0 else stop])
+            self.write(page[mark + 9 : end if stop < 0 else stop])
             return end if stop < 0 else stop + 3
         if following[:1] in ("!", "?") or (following[:1] == "/" and len(following) > 1):
             stop = page.find(">", mark, end)
             return end if stop < 0 else stop + 1
-        self.texts.append("<")  # just a character
+        self.write("<")  # just a character
         return mark + 1
 
     def comment(self, at: int, end: int) -> int:
@@ -269,7 +284,7 @@ class _Page(Stack):
         if flags & ODD:
             at = self.odd(name, flags, attributes, at, end)
         elif not flags & VOID:
-            self.push(name, flags, OUT if name == "template" else mode)
+            self.push(name, flags, OUT if name == "template" else mode, attributes)
         if flags & BLOCK:
             self.texts.append(SEPARATOR)
         return at
@@ -290,7 +305,7 @@ class _Page(Stack):
             encoding = attributes_of(attributes).get("encoding", "")
             point = 2 if in_attribute(encoding).lower() in _PAGES else 0
         stops = SPECIAL | SCOPE if point or name == "annotation-xml" else 0
-        self.stack.append((name, stops, space, point, top[4], -1, -1))
+        self.stack.append((name, stops, space, point, top[4], -1, -1, ""))
 
     def within(self, name: str, flags: int, attributes: str, mode: int) -> bool:
         """A start tag in a <select> or a <frameset>: whether it ends that, or counts in it."""
@@ -318,7 +333,7 @@ class _Page(Stack):
         if flags & RAW:
             return self.raw(name, at, end)
         if flags & PART:
-            self.part(name, flags)
+            self.part(name, flags, attributes)
             return at
         if flags & ANCHOR:
             if self.a or self.waiting:
@@ -348,7 +363,7 @@ class _Page(Stack):
         elif name == "table":
             if stack[-1][4] == IN_TABLE:  # in a table, but in no cell of it
                 self.close(TABLES, TABLE_SCOPE)
-            self.push(name, flags, IN_TABLE)
+            self.push(name, flags, IN_TABLE, attributes)
             return at
         elif name == "select":
             self.push(name, flags, SELECT)
@@ -357,14 +372,14 @@ class _Page(Stack):
             self.frameset(name, flags)
             return at
         if not flags & VOID:
-            self.push(name, flags, stack[-1][4])
+            self.push(name, flags, stack[-1][4], attributes)
         return at
 
     def raw(self, name: str, at: int, end: int) -> int:
         """Text in which there are no tags: where it ends."""
         page = self.page
         if name == "plaintext":
-            self.texts.append(SEPARATOR + page[at:end])
+            self.write(SEPARATOR + page[at:end])
             return end
         if name == "script":
             return self.script(at, end)
@@ -374,7 +389,9 @@ class _Page(Stack):
         stop = found.start() if found else end
         if name == "title" and self.items_left > 0:
             text = page[at : min(stop, at + TITLE_BYTES)].encode()[:TITLE_BYTES]
-            self.keep((None, in_title(text.decode("utf-8", "ignore"))))
+            title = in_title(text.decode("utf-8", "ignore"))
+            self.notes.named(title)
+            self.keep((None, title))
         elif name == "noscript":
             if found is None:
                 self.unclosed = True
@@ -383,14 +400,13 @@ class _Page(Stack):
         return stop
 
     def noscript(self, at: int, stop: int) -> None:
-        """A browser with scripts shows nothing of it: the text is dropped, the links are kept."""
-        texts, depth = len(self.texts), len(self.stack)
-        self.stack.append(ROOT)
+        """What a reader without scripts sees. Nothing in it is open behind it."""
+        depth = len(self.stack)
+        self.stack.append((*ROOT[:7], ""))  # one of its own
         self.unclosed = True  # there is none up to `stop`
         self.run(at, stop)
         self.unclosed = False
         self.cut(depth)
-        del self.texts[texts:]
 
     def script(self, at: int, end: int) -> int:
         """Where a script ends, which may have been hidden from old browsers by a comment."""
@@ -483,6 +499,12 @@ def attributes_of(text: str) -> dict[str, str]:
     for match in _ATTRIBUTE(text):
         found.setdefault(_lower(match[1]), match[2] or match[3] or match[4] or "")
     return found
+
+
+def _in_order(text: str) -> Iterator[tuple[str, str]]:
+    """The attributes of a tag, not decoded, all of them."""
+    for match in _ATTRIBUTE(text):
+        yield _lower(match[1]), match[2] or match[3] or match[4] or ""
 
 
 def _breaks_out(attributes: str) -> bool:

@@ -76,15 +76,16 @@ class Stack:
         self.waiting: list[tuple[int, str]] = []
         self.form = False  # a form is open: another one in it is ignored
 
-    def push(self, name: str, flags: int, mode: int) -> None:
+    def push(self, name: str, flags: int, mode: int, attributes: str = "") -> None:
         stack = self.stack
         if len(stack) >= MAX_DEPTH:
             return
         if flags & HIDES:
-            stack.append((name, flags, HTML, 0, mode, len(self.texts), len(self.items)))
+            marks = len(self.texts), len(self.items)
+            stack.append((name, flags, HTML, 0, mode, *marks, attributes))
             self.templates += name == "template"
         else:
-            stack.append((name, flags, HTML, 0, mode, -1, -1))
+            stack.append((name, flags, HTML, 0, mode, -1, -1, attributes))
         if flags & MARKER:
             self.markers += 1
         elif name == "p":
@@ -96,7 +97,7 @@ class Stack:
         """Closes the element at a depth and all in it, and forgets what they hide."""
         stack = self.stack
         while len(stack) > depth:
-            name, flags, space, _, _, texts, items = stack.pop()
+            name, flags, space, _, _, texts, items, _ = stack.pop()
             if texts >= 0:
                 del self.texts[texts:]
                 if name == "template":
@@ -142,7 +143,7 @@ class Stack:
         stops |= BARRIER
         for depth in range(len(stack) - 1, -1, -1):
             self.walk -= 1
-            name, flags, space, _, _, _, _ = stack[depth]
+            name, flags, space, _, _, _, _, _ = stack[depth]
             if space == HTML and name in names:
                 return depth
             if flags & stops or (space == HTML and name in also):
@@ -190,7 +191,7 @@ class Stack:
         depth = len(self.stack) - 1
         while depth > 0 and self.walk > 0:
             self.walk -= 1
-            each, flags, space, _, _, _, _ = self.stack[depth]
+            each, flags, space, _, _, _, _, _ = self.stack[depth]
             if space == HTML and each in names:
                 self.cut(depth)
                 break
@@ -199,7 +200,7 @@ class Stack:
             depth -= 1
         self.close_p()
 
-    def part(self, name: str, flags: int) -> None:
+    def part(self, name: str, flags: int, attributes: str) -> None:
         """A part of a table, which closes all that is open in the table where it may not be."""
         stack = self.stack
         if stack[-1][4] not in (IN_TABLE, CELL):
@@ -213,7 +214,8 @@ class Stack:
         if name in ("td", "th") and stack[-1][0] != "tr":
             self.push("tr", FLAGS["tr"], IN_TABLE)
         if name != "col":
-            self.push(name, flags, CELL if name in ("td", "th", "caption") else IN_TABLE)
+            mode = CELL if name in ("td", "th", "caption") else IN_TABLE
+            self.push(name, flags, mode, attributes)
 
     def begin_foreign(self, name: str) -> None:
         """A drawing, which hides its text, or a formula."""
@@ -222,9 +224,9 @@ class Stack:
             return
         if name == "svg":
             marks = len(self.texts), len(self.items)
-            self.stack.append((name, HIDES, SVG, 0, mode, *marks))
+            self.stack.append((name, HIDES, SVG, 0, mode, *marks, ""))
         else:
-            self.stack.append((name, 0, MATH, 0, mode, -1, -1))
+            self.stack.append((name, 0, MATH, 0, mode, -1, -1, ""))
 
     def frameset(self, name: str, flags: int) -> None:
         """Frames instead of a body, if there was nothing to read yet."""
