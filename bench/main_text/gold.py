@@ -76,7 +76,8 @@ def _page(row: dict[str, str], html: bytes, gold: str) -> Page:
     lines, columns = features(html, b"")
     labels, sizes = labelled(lines, gold)
     return Page(
-        row["id"], row["type"], _fold(row["url"]), html, gold, lines, columns, labels, sizes
+        row["id"], row["type"], _fold(row["url"] or row["id"]), html, gold, lines, columns, labels,
+        sizes,
     )
 
 

@@ -190,12 +190,16 @@ static unsigned char steps(unsigned value) {
 
 /* A share as 0 to 255. */
 static unsigned char share(unsigned part, unsigned whole) {
-    return whole == 0 ? 0 : least((unsigned)((uint64_t)part * 255 / whole), 255);
+    if (whole == 0) return 0;
+    if (part < 1 << 24) return least(part * 255 / whole, 255); /* quicker */
+    return least((unsigned)((uint64_t)part * 255 / whole), 255);
 }
 
 /* How many of something there are for a word, in 64ths. */
 static unsigned char each_word(unsigned count, unsigned words) {
-    return words == 0 ? 0 : least((unsigned)((uint64_t)count * 64 / words), 255);
+    if (words == 0) return 0;
+    if (count < 1 << 24) return least(count * 64 / words, 255);
+    return least((unsigned)((uint64_t)count * 64 / words), 255);
 }
 
 /* -- lines ----------------------------------------------------------------------------------- */
@@ -308,7 +312,9 @@ static int cut_lines(const Blocks *blocks, const char *text, Py_ssize_t size, Bu
     return count;
 }
 
-static int kind_named(const char *name) {
+/* Says of every element what kind of container it is. Those that are not in the table yet behave
+   as unknown ones do. */
+static void fill_kinds(void) {
     static const char *const names[KINDS] = {
         [IN_LINE] = "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd "
                     "label mark nobr optgroup option picture q rb rp rt rtc ruby s samp small "
@@ -322,14 +328,14 @@ static int kind_named(const char *name) {
         [PRESS] = "button", [PREPARED] = "pre listing xmp plaintext",
         [DETAILS] = "details summary", [DIALOG] = "dialog", [CONTACT] = "address",
         [FIELDS] = "fieldset legend"};
-    size_t size = strlen(name);
+    memset(kind_of, OTHER, sizeof kind_of);
     for (int kind = 0; kind < KINDS; kind++)
         for (const char *p = names[kind]; p != NULL && *p;) {
-            size_t length = strcspn(p, " ");
-            if (length == size && memcmp(p, name, size) == 0) return kind;
-            p += length + strspn(p + length, " ");
+            size_t size = strcspn(p, " ");
+            struct element *element = element_of(p, (Py_ssize_t)size, BLOCK | REOPENS);
+            kind_of[element - elements] = (unsigned char)kind;
+            p += size + strspn(p + size, " ");
         }
-    return OTHER;
 }
 
 static void add_hint(const char *word, size_t size, unsigned bit) {
@@ -357,12 +363,7 @@ static void fill_weights(void) {
 }
 
 static void fill_blocks(void) {
-    char name[NAME_SIZE + 1];
-    for (int i = 0; i < element_count; i++) {
-        memcpy(name, elements[i].name, (size_t)elements[i].size);
-        name[elements[i].size] = 0;
-        kind_of[i] = (unsigned char)kind_named(name);
-    }
+    fill_kinds();
     for (unsigned bit = 0; bit < sizeof hint_names / sizeof *hint_names; bit++)
         for (const char *p = hint_names[bit]; *p;) {
             size_t size = strcspn(p, " ");

@@ -25,7 +25,8 @@ typedef struct {
     Line *lines;
     int count;
     Facts facts;
-    int *sums; /* of the trees so far */
+    int *sums;          /* of the trees so far, a number for each line */
+    uint64_t *opinions; /* what the first trees think of the text in each container */
 } Page;
 
 static Record *records_of(const Page *page) { return ITEMS_OF(page->blocks->records, Record); }
@@ -97,27 +98,32 @@ static void judge_records(Page *page) {
     }
 }
 
+/* Whether a heading is in the title. */
+static int in_title(const Blocks *blocks, const char *heading, Py_ssize_t size) {
+    const char *p = blocks->title, *last = p + blocks->title_size - size;
+    if (size < TITLE_LEAST || last < p) return 0;
+    while (p <= last && (p = memchr(p, *heading, (size_t)(last - p + 1))) != NULL) {
+        if (memcmp(p, heading, (size_t)size) == 0) return 1;
+        p++;
+    }
+    return 0;
+}
+
 static void sum_lines(Page *page) {
     Facts *facts = &page->facts;
     const Record *records = records_of(page);
-    const Blocks *blocks = page->blocks;
     facts->title = -1;
     for (int i = 0; i < page->count; i++) {
         Line *line = &page->lines[i];
         const Record *record = &records[line->record];
-        Py_ssize_t size = line->end - line->start;
         line->before = facts->size;
         facts->size += line->size;
         if (record->kind == PARAGRAPH) facts->paragraphs += line->size;
         if (record->path & 1u << LIST_ITEM) facts->items += line->size;
         if (record->path & 1u << DATA_CELL) facts->cells += line->size;
         if (facts->title < 0 && record->kind >= H1 && record->kind <= H4 &&
-            size >= TITLE_LEAST && size <= blocks->title_size)
-            for (Py_ssize_t at = 0; at + size <= blocks->title_size; at++)
-                if (memcmp(blocks->title + at, page->text + line->start, (size_t)size) == 0) {
-                    facts->title = i;
-                    break;
-                }
+            in_title(page->blocks, page->text + line->start, line->end - line->start))
+            facts->title = i;
     }
     facts->lines = (unsigned)page->count;
     facts->link = records[0].link;
@@ -163,26 +169,25 @@ static int which_record(const Record *records, int record, int which) {
     }
 }
 
-static int fill_opinion(const Page *page, unsigned char *column, int which) {
+/* The sums of scores, weighed by size, of all text in each container: NULL without memory. */
+static uint64_t *sum_opinions(const Page *page) {
     const Record *records = records_of(page);
     int count = COUNT_OF(page->blocks->records, Record);
-    uint64_t *sums = PyMem_Calloc((size_t)count, 2 * sizeof *sums), *sizes = sums + count;
-    if (sums == NULL) return -1;
-    for (int i = 0; i < page->count; i++) {
-        const Line *line = &page->lines[i];
-        sums[line->record] += (uint64_t)so_far(page->sums[i]) * line->size;
-        sizes[line->record] += line->size;
-    }
-    for (int i = count - 1; i > 0; i--) {
-        sums[records[i].parent] += sums[i];
-        sizes[records[i].parent] += sizes[i];
-    }
+    uint64_t *sums = PyMem_Calloc((size_t)count, sizeof *sums);
+    if (sums == NULL) return NULL;
+    for (int i = 0; i < page->count; i++)
+        sums[page->lines[i].record] += (uint64_t)so_far(page->sums[i]) * page->lines[i].size;
+    for (int i = count - 1; i > 0; i--) sums[records[i].parent] += sums[i];
+    return sums;
+}
+
+static void fill_opinion(const Page *page, unsigned char *column, int which) {
+    const Record *records = records_of(page);
     for (int i = 0; i < page->count; i++) {
         int record = which_record(records, page->lines[i].record, which);
-        column[i] = sizes[record] ? (unsigned char)(sums[record] / sizes[record]) : 0;
+        unsigned size = records[record].size;
+        column[i] = size ? (unsigned char)(page->opinions[record] / size) : 0;
     }
-    PyMem_Free(sums);
-    return 0;
 }
 
 /* Columns by number; those of bits come behind them. */
@@ -214,12 +219,16 @@ enum {
             (void)own;                                                                             \
             column[i] = (unsigned char)(value);                                                    \
         }                                                                                          \
-        return 0;                                                                                  \
+        return;                                                                                    \
     } while (0)
 #define PARENT(of) (&records[(of)->parent])
-#define ALL(value) return memset(column, (value), (size_t)count), 0
+#define ALL(value)                                                                                 \
+    do {                                                                                           \
+        memset(column, (value), (size_t)count);                                                    \
+        return;                                                                                    \
+    } while (0)
 
-static int fill_headings(const Page *page, unsigned char *column, int since) {
+static void fill_headings(const Page *page, unsigned char *column, int since) {
     const Record *records = records_of(page);
     unsigned distance = 255, level = 0;
     for (int i = 0; i < page->count; i++) {
@@ -231,11 +240,9 @@ static int fill_headings(const Page *page, unsigned char *column, int since) {
         column[i] = least(since ? distance : level, 255);
         if (distance < 255) distance++;
     }
-    return 0;
 }
 
-/* Fills a column: 0, or -1 if there is no memory. */
-static int fill_column(const Page *page, int number, unsigned char *column) {
+static void fill_column(const Page *page, int number, unsigned char *column) {
     const Record *records = records_of(page);
     const Facts *facts = &page->facts;
     int count = page->count, title = facts->title;
@@ -297,10 +304,10 @@ static int fill_column(const Page *page, int number, unsigned char *column) {
     case C_GRAND_KIND: EACH(PARENT(PARENT(own))->kind);
     case C_NEAR_KIND: EACH(records[own->near].kind);
     case C_FAR_KIND: EACH(records[own->far].kind);
-    case C_WINDOW_SIZE: return fill_window(page, column, WINDOW, 0), 0;
-    case C_WINDOW_LINK: return fill_window(page, column, WINDOW, 1), 0;
-    case C_WIDE_SIZE: return fill_window(page, column, 4 * WINDOW, 0), 0;
-    case C_WIDE_LINK: return fill_window(page, column, 4 * WINDOW, 1), 0;
+    case C_WINDOW_SIZE: return fill_window(page, column, WINDOW, 0);
+    case C_WINDOW_LINK: return fill_window(page, column, WINDOW, 1);
+    case C_WIDE_SIZE: return fill_window(page, column, 4 * WINDOW, 0);
+    case C_WIDE_LINK: return fill_window(page, column, 4 * WINDOW, 1);
     case C_PAGE_SIZE: ALL(steps(facts->size));
     case C_PAGE_LINES: ALL(steps(facts->lines));
     case C_PAGE_LINK: ALL(share(facts->link, facts->size));
@@ -348,12 +355,10 @@ static void ask_trees(const Page *page, const unsigned char *columns, size_t wid
     }
 }
 
-/* Fills the columns from one number to another and pads them. */
-static int fill_columns(const Page *page, unsigned char *columns, size_t width, int from, int to) {
+/* Fills the columns from one number to another. */
+static void fill_columns(const Page *page, unsigned char *columns, size_t width, int from, int to) {
     for (int i = from; i < to; i++)
-        if (fill_column(page, model_columns[i], columns + (size_t)i * width + PADDING) < 0)
-            return -1;
-    return 0;
+        fill_column(page, model_columns[i], columns + (size_t)i * width + PADDING);
 }
 
 /* A sum as a score of 0 to 100. */
@@ -382,19 +387,31 @@ static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines
 }
 
 /* Scores of all lines to `scores`, which has room for them: 0, or -1 if there is no memory. */
-static int judge_lines(const Page *page, unsigned char *scores) {
+static int judge_lines(Page *page, unsigned char *scores) {
     size_t width = (size_t)page->count + 2 * PADDING;
-    unsigned char *columns = PyMem_Calloc(MODEL_COLUMNS + 1, width);
-    int failed = columns == NULL;
+    unsigned char *columns = PyMem_Calloc(MODEL_COLUMNS, width);
     for (int i = 0; i < page->count; i++) page->sums[i] = MODEL_BIAS;
-    if (!failed) failed = fill_columns(page, columns, width, 0, FIRST_COLUMNS) < 0;
-    if (!failed) ask_trees(page, columns, width, 0, FIRST_TREES);
-    if (!failed) failed = fill_columns(page, columns, width, FIRST_COLUMNS, MODEL_COLUMNS) < 0;
-    if (!failed) ask_trees(page, columns, width, FIRST_TREES, MODEL_TREES);
+    if (columns != NULL) {
+        fill_columns(page, columns, width, 0, FIRST_COLUMNS);
+        ask_trees(page, columns, width, 0, FIRST_TREES);
+        page->opinions = sum_opinions(page);
+    }
+    if (page->opinions == NULL) {
+        PyMem_Free(columns);
+        PyErr_NoMemory();
+        return -1;
+    }
+    fill_columns(page, columns, width, FIRST_COLUMNS, MODEL_COLUMNS);
+    ask_trees(page, columns, width, FIRST_TREES, MODEL_TREES);
+    for (int i = 0; i < page->count; i++) scores[i] = score_of(page->sums[i]);
     PyMem_Free(columns);
-    if (failed) PyErr_NoMemory();
-    for (int i = 0; i < page->count && !failed; i++) scores[i] = score_of(page->sums[i]);
-    return failed ? -1 : 0;
+    return 0;
+}
+
+static void free_lines(Page *page, Buffer *lines) {
+    PyMem_Free(page->sums);
+    PyMem_Free(page->opinions);
+    buffer_free(lines);
 }
 
 /* The lines with a good score, or with the best there is. */

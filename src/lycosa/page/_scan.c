@@ -460,6 +460,8 @@ static int same_name(const char *begin, const char *end, const char *name) {
     return *name == 0;
 }
 
+static struct element *element_of(const char *name, Py_ssize_t size, unsigned start);
+
 #include "_lines.h"
 #include "_main_text.h"
 
@@ -1271,8 +1273,7 @@ static PyObject *answer(Scan *scan) {
     Py_XDECREF(scores);
     Py_XDECREF(text);
     Py_XDECREF(main);
-    PyMem_Free(page.sums);
-    buffer_free(&lines);
+    free_lines(&page, &lines);
     buffer_free(&kept);
     return result;
 }
@@ -1309,17 +1310,18 @@ static PyObject *all_columns(Scan *scan, const Py_buffer *sums) {
         if (size > 0) memcpy(page.sums, sums->buf, (size_t)(sums->len < size ? sums->len : size));
         columns = PyBytes_FromStringAndSize(NULL, C_END * (Py_ssize_t)page.count);
     }
-    int failed = columns == NULL;
-    unsigned char *to = failed ? NULL : (unsigned char *)PyBytes_AsString(columns);
-    for (int i = 0; i < C_END && !failed; i++)
-        failed = fill_column(&page, i, to + (size_t)i * (size_t)page.count) < 0;
-    if (!failed) {
+    if (columns != NULL) page.opinions = sum_opinions(&page);
+    if (page.opinions != NULL) {
+        unsigned char *to = (unsigned char *)PyBytes_AsString(columns);
+        for (int i = 0; i < C_END; i++)
+            fill_column(&page, i, to + (size_t)i * (size_t)page.count);
         PyObject *text = decoded_buffer(&scan->text);
         if (text != NULL) result = Py_BuildValue("(NOi)", text, columns, C_END);
+    } else if (columns != NULL) {
+        PyErr_NoMemory();
     }
     Py_XDECREF(columns);
-    PyMem_Free(page.sums);
-    buffer_free(&lines);
+    free_lines(&page, &lines);
     return result;
 }
 
