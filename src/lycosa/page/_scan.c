@@ -57,6 +57,7 @@ enum {
 #define WAITING_MAX 16   /* formatting elements that wait to go on */
 #define WALK_MAX 50000   /* steps through the stack that one page may cost */
 #define FIRST_ROOM 512   /* bytes of a buffer at first */
+#define DATA_MAX 65536   /* bytes of JSON in scripts that are kept */
 
 struct element {
     char name[NAME_SIZE];
@@ -73,7 +74,7 @@ static const struct element unknown = {.flags = BLOCK | REOPENS};
 static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *math_, *table_,
     *tbody_, *tr_, *td_, *th_, *caption_, *col_, *select_, *frameset_, *frame_, *noframes_,
     *template_, *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_,
-    *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_;
+    *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_, *input_, *time_;
 
 /* What a byte is, so that runs of ordinary ones are skipped quickly. */
 enum { SPACE = 1, NAME_END = 2, TEXT_STOP = 4, TAG_STOP = 8, ALNUM = 16, ALPHA = 32, BLANK = 64 };
@@ -101,6 +102,18 @@ typedef struct {
     int record;                /* the container that it is, or is in; 0: not looked at yet */
 } Open;
 
+/* What is counted for labels; `signs` has the same in Python. */
+enum { COUNTED = 12 };
+static const char *const counted_names[COUNTED] = {
+    "form", "script", "iframe", "p", "img", "article", "input", "li", "a", "h1", "h2", "h3"};
+static unsigned char count_of[ELEMENTS_MAX]; /* which of them an element is, from 1; 0: none */
+
+typedef struct {
+    unsigned tags[COUNTED + 1];
+    unsigned passwords, noscript_chars;
+    Py_ssize_t script_bytes;
+} Signs;
+
 typedef struct {
     const char *at, *end;
     Buffer text;
@@ -122,6 +135,9 @@ typedef struct {
     int unclosed; /* there is no more </noscript> */
     Buffer value; /* of an attribute, or a title, decoded */
     Blocks blocks;
+    Signs signs;
+    Py_ssize_t data_left; /* bytes of JSON in scripts that may still be kept */
+    int times;            /* <time> with what it says */
 } Scan;
 
 static unsigned hash_name(const char *name, Py_ssize_t size) {
@@ -525,8 +541,9 @@ static int anchor(Scan *scan, const Link *found) {
 }
 
 /* The attributes of other tags that `html` looks at. */
-static const char *const asked[] = {"href", "src",  "rel",      "name",       "content",
-                                    "lang", "type", "xml:lang", "http-equiv", "hreflang"};
+static const char *const asked[] = {
+    "href", "src",  "rel",        "name",     "content",  "property", "itemprop",
+    "lang", "type", "http-equiv", "hreflang", "xml:lang", "datetime"};
 
 static int is_asked(const Attribute *attribute) {
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
@@ -552,6 +569,7 @@ static int add_attribute(Scan *scan, PyObject *attributes, const Attribute *each
 
 /* Any other tag that says something: (name, its attributes). The tag is whole. */
 static int note(Scan *scan, const struct element *element, const char *p) {
+    if (element == time_ && scan->times++ > 0) return 0; /* the first one says enough */
     if (scan->items_left <= 0) {
         scan->dropped++;
         return 0;
@@ -795,14 +813,21 @@ static int run(Scan *scan);
 /* <noscript>: what a reader without scripts sees. Nothing in it is open behind it. */
 static int no_script(Scan *scan, const char *stop) {
     const char *end = scan->end;
-    Py_ssize_t depth = scan->depth;
+    Py_ssize_t depth = scan->depth, text = scan->text.size;
     push_barrier(scan);
     scan->unclosed = 1; /* there is none up to `stop` */
     scan->end = stop;
     int failed = run(scan);
     scan->end = end;
     scan->unclosed = 0;
-    return cut(scan, depth) < 0 ? -1 : failed;
+    if (cut(scan, depth) < 0) failed = -1;
+    if (scan->text.size > text) {
+        Counts counts = {0};
+        const unsigned char *data = (const unsigned char *)scan->text.data;
+        count_bytes(data + text, data + scan->text.size, &counts);
+        scan->signs.noscript_chars += counts.chars;
+    }
+    return failed;
 }
 
 /* Raw text begins at `scan->at`: go to its end. */
@@ -842,6 +867,27 @@ static int has_attribute(const Scan *scan, const Tag *tag, const char *name, Att
     while (next_attribute(&p, scan->end, found) > 0)
         if (same_name(found->name, found->name_end, name)) return 1;
     return 0;
+}
+
+/* A script ended that began at `from`: its size, and what it says if it is JSON for readers. */
+static int note_script(Scan *scan, const Tag *tag, const char *from) {
+    Attribute type;
+    scan->signs.script_bytes += scan->at - from;
+    if (scan->data_left <= 0 || scan->items_left <= 0 ||
+        !has_attribute(scan, tag, "type", &type) ||
+        !same_name(type.value, type.value_end, "application/ld+json"))
+        return 0;
+    const char *stop = cut_at(from, scan->at, scan->data_left);
+    scan->data_left -= stop - from;
+    return keep(scan, Py_BuildValue("(s{ss#})", "script", "content", from, stop - from));
+}
+
+/* Counts a start tag. */
+static void count_tag(Scan *scan, const Tag *tag) {
+    Attribute type;
+    scan->signs.tags[count_of[tag->element - elements]]++;
+    if (tag->element == input_ && has_attribute(scan, tag, "type", &type))
+        scan->signs.passwords += (unsigned)same_name(type.value, type.value_end, "password");
 }
 
 /* Whether a <font> is one of HTML. */
@@ -985,7 +1031,11 @@ static int odd(Scan *scan, const Tag *tag) {
     const struct element *element = tag->element;
     unsigned flags = element->flags;
     int failed = 0;
-    if (flags & RAW) return raw_text(scan, element);
+    if (flags & RAW) {
+        const char *from = scan->at;
+        failed = raw_text(scan, element);
+        return failed == 0 && element == script_ ? note_script(scan, tag, from) : failed;
+    }
     if (flags & PART) return part(scan, tag);
     if (element == a_) {
         if (scan->open_a > 0 || scan->waiting_count > 0) {
@@ -1048,6 +1098,7 @@ static int html_start(Scan *scan, const Tag *tag) {
 
 /* A whole start tag. */
 static int begin(Scan *scan, const Tag *tag) {
+    if (tag->element != &unknown) count_tag(scan, tag);
     if (top(scan)->name_space != HTML && !html_in(top(scan), tag)) {
         if (!(tag->element->flags & BREAKOUT || (tag->element == font_ && breaks_out(scan, tag))))
             return foreign(scan, tag);
@@ -1254,6 +1305,32 @@ static PyObject *decoded_buffer(const Buffer *buffer) {
     return PyUnicode_DecodeUTF8(buffer->size > 0 ? buffer->data : "", buffer->size, "replace");
 }
 
+/* What was counted, in the order of `signs.Signs`. */
+static PyObject *signs_of(const Scan *scan, const Page *page) {
+    const Record *records = records_of(page);
+    Py_ssize_t all[COUNTED + 8] = {0};
+    unsigned links = 0;
+    for (int i = 0; i < page->count; i++) {
+        const Line *line = &page->lines[i];
+        links += records[line->record].path >> LIST_ITEM & 1 && line->link * 10 >= line->size * 9;
+    }
+    for (int i = 0; i < COUNTED; i++) all[i] = scan->signs.tags[i + 1];
+    all[COUNTED] = scan->signs.passwords;
+    all[COUNTED + 1] = scan->signs.script_bytes;
+    all[COUNTED + 2] = scan->signs.noscript_chars;
+    all[COUNTED + 3] = page->count;
+    all[COUNTED + 4] = records[0].size;
+    all[COUNTED + 5] = records[0].link;
+    all[COUNTED + 6] = records[0].sentences;
+    all[COUNTED + 7] = links;
+    PyObject *tuple = PyTuple_New(COUNTED + 8);
+    for (Py_ssize_t i = 0; tuple != NULL && i < COUNTED + 8; i++) {
+        PyObject *number = PyLong_FromSsize_t(all[i]);
+        if (number == NULL || PyTuple_SetItem(tuple, i, number) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
 /* What `scan` answers: NULL for an error. */
 static PyObject *answer(Scan *scan) {
     Page page = {0};
@@ -1268,8 +1345,9 @@ static PyObject *answer(Scan *scan) {
             main = text == NULL ? NULL : decoded_buffer(&kept);
         }
     }
-    if (main != NULL)
-        result = Py_BuildValue("(OOnOO)", text, scan->items, scan->dropped, scores, main);
+    PyObject *signs = main == NULL ? NULL : signs_of(scan, &page);
+    if (signs != NULL)
+        result = Py_BuildValue("(OOnOON)", text, scan->items, scan->dropped, scores, main, signs);
     Py_XDECREF(scores);
     Py_XDECREF(text);
     Py_XDECREF(main);
@@ -1282,7 +1360,7 @@ PyDoc_STRVAR(
     scan_doc,
     "scan(page, names, max_items, max_text)\n--\n\n"
     "The visible text of a page (UTF-8), what its tags say, how many were left out, the score "
-    "of each line of the text, and its main text.\n\n"
+    "of each line of the text, its main text, and what was counted (`signs.Signs`).\n\n"
     "What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
     "of others, (None, title). `names` are those of character references.");
 
@@ -1290,7 +1368,7 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer page;
     PyObject *names, *result = NULL;
     Open stack[DEPTH_MAX + 2]; /* barriers may be two more */
-    Scan scan = {.stack = stack, .walk = WALK_MAX};
+    Scan scan = {.stack = stack, .walk = WALK_MAX, .data_left = DATA_MAX};
     if (!PyArg_ParseTuple(args, "y*O!nn:scan", &page, &PyDict_Type, &names, &scan.items_left,
                           &scan.wanted))
         return NULL;
@@ -1381,7 +1459,7 @@ static void fill_elements(void) {
     mark("script style textarea title iframe noframes noembed xmp noscript plaintext", RAW | ODD,
          0);
     mark("a", ANCHOR | ODD, BLOCK);
-    mark("area frame link meta base html iframe", NOTED, BLOCK);
+    mark("area frame link meta base html iframe time", NOTED, BLOCK);
     mark("area base basefont bgsound br col embed frame hr img image input keygen link "
          "meta param source track wbr html head body",
          VOID, BLOCK);
@@ -1437,6 +1515,9 @@ static void fill_elements(void) {
     rb_ = by_name("rb"), rt_ = by_name("rt"), rp_ = by_name("rp"), rtc_ = by_name("rtc");
     br_ = by_name("br"), font_ = by_name("font"), annotation_ = by_name("annotation-xml");
     mglyph_ = by_name("mglyph"), malignmark_ = by_name("malignmark");
+    input_ = by_name("input"), time_ = by_name("time");
+    for (int i = 0; i < COUNTED; i++)
+        count_of[by_name(counted_names[i]) - elements] = (unsigned char)(i + 1);
     for (int i = 0; i < element_count; i++)
         if (!(elements[i].flags & (CLOSES_P | RAW | PART | VOID))) elements[i].flags |= REOPENS;
     const char *stay[] = {"rb", "rt", "rtc", "rp", "template", "frameset"};

@@ -182,6 +182,11 @@ class Notes:
         return found
 
 
+def visible_size(text: str) -> int:
+    """How many characters of a text are seen."""
+    return len(text.translate(_INVISIBLE))
+
+
 def _kind(element: Sequence[Any]) -> int:
     if not element[0]:
         return NO_SCRIPT

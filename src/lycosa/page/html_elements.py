@@ -54,7 +54,7 @@ def _flags() -> dict[str, int]:
         start=0,
     )
     mark("a", ANCHOR | ODD)
-    mark("area frame link meta base html iframe", NOTED)
+    mark("area frame link meta base html iframe time", NOTED)
     mark(
         "area base basefont bgsound br col embed frame hr img image input keygen link meta param"
         " source track wbr html head body",

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lycosa.page import main_text
-from lycosa.page.blocks import Notes
+from lycosa.page.blocks import LIST_ITEM, Line, Notes, visible_size
 from lycosa.page.html_elements import (
     ANCHOR,
     BLOCK,
@@ -58,6 +58,7 @@ from lycosa.page.html_stack import (
     Stack,
     html_in,
 )
+from lycosa.page.signs import COUNTED as COUNTED_TAGS
 
 # Beyond these Python takes too long; of 1,330 real pages none had half. The C has no such bounds.
 MAX_TAGS = 45_000  # and comments, about 1 us each
@@ -65,6 +66,7 @@ MAX_SLOW = 18_000  # of those that take more thought; links and their like count
 MAX_REFERENCES = 60_000  # '&' looked at; text with more is left out
 MAX_ATTRIBUTES = 1 << 18  # characters of the attributes of tags that say something
 TITLE_BYTES = 8_192  # looked at
+DATA_BYTES = 65_536  # of JSON in scripts that are kept
 HREF_BYTES = 8_192  # far above the longest URL that is ever crawled
 
 _known = FLAGS.get
@@ -80,7 +82,10 @@ _IMPLIED = {  # elements that the next of their kind closes
 }
 _END_SELECT = frozenset(("input", "keygen", "textarea"))
 _ASKED = frozenset(
-    ("href", "src", "rel", "name", "content", "lang", "type", "xml:lang", "http-equiv", "hreflang")
+    (
+        *("href", "src", "rel", "name", "content", "property", "itemprop"),
+        *("lang", "type", "http-equiv", "hreflang", "xml:lang", "datetime"),
+    )
 )
 _PAGES = ("text/html", "application/xhtml+xml")
 
@@ -120,9 +125,9 @@ _ENDS = {
 
 def scan(
     page: bytes, _: object, max_items: int, max_text: int
-) -> tuple[str, list[Any], int, bytes, str]:
+) -> tuple[str, list[Any], int, bytes, str, tuple[int, ...]]:
     """The visible text of a page (UTF-8), what its tags say, how many were left out, the score of
-    each line of the text, and its main text.
+    each line of the text, its main text, and what was counted (`signs.Signs`).
 
     What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) of others,
     (None, title).
@@ -130,8 +135,9 @@ def scan(
     reader = _Page(page.decode("utf-8", "replace"), max_items)
     reader.run(0, len(reader.page))
     text = fold("".join(reader.texts))
-    scores, chosen = main_text.judge(text, reader.texts, reader.notes)
-    return text, reader.items, reader.dropped, scores, chosen
+    lines = reader.notes.lines(text, reader.texts)
+    scores, chosen = main_text.judge(text, lines, reader.notes)
+    return text, reader.items, reader.dropped, scores, chosen, reader.signs(lines)
 
 
 def fold(text: str) -> str:
@@ -150,7 +156,8 @@ class _Page(Stack):
     """The state of one pass."""
 
     __slots__ = (
-        *("attributes", "budget", "dropped", "notes", "page", "references", "slow", "unclosed"),
+        *("attributes", "budget", "counts", "data_left", "dropped", "noscript_chars", "notes"),
+        *("page", "passwords", "references", "script_bytes", "slow", "times", "unclosed"),
     )
 
     def __init__(self, page: str, max_items: int) -> None:
@@ -163,6 +170,9 @@ class _Page(Stack):
         self.slow = MAX_SLOW
         self.unclosed = False  # there is no more </noscript>
         self.notes = Notes(_in_order)
+        self.counts = dict.fromkeys(COUNTED_TAGS, 0)
+        self.passwords = self.script_bytes = self.noscript_chars = self.times = 0
+        self.data_left = DATA_BYTES
 
     def run(self, at: int, end: int) -> None:
         """Reads a part of the page.
@@ -171,7 +181,7 @@ class _Page(Stack):
         """
         page, stack, write = self.page, self.stack, self.texts.append
         push, pop, known, html, plain = stack.append, stack.pop, _known, HTML, PLAIN
-        waiting = self.waiting
+        waiting, counts = self.waiting, self.counts
         for _ in self.budget:
             if at >= end:
                 return
@@ -189,6 +199,8 @@ class _Page(Stack):
             if flags is None:
                 name = _lower(name)
                 flags = known(name, UNKNOWN)
+            if not closing and name in counts:
+                counts[name] += 1
             top = stack[-1]
             if closing:
                 if top[0] != name or top[2] != html:
@@ -260,6 +272,8 @@ class _Page(Stack):
         self.slow -= 3 if flags & (ANCHOR | NOTED) else 1
         if self.slow < 0:
             return end
+        if name == "input" and _lower(attributes_of(attributes).get("type", "")) == "password":
+            self.passwords += 1
         top = self.stack[-1]
         mode = top[4]
         if top[2] != HTML and not html_in(top, name):
@@ -331,7 +345,10 @@ class _Page(Stack):
         """A start tag with rules of its own."""
         stack = self.stack
         if flags & RAW:
-            return self.raw(name, at, end)
+            stop = self.raw(name, at, end)
+            if name == "script":
+                self.note_script(attributes, at, stop)
+            return stop
         if flags & PART:
             self.part(name, flags, attributes)
             return at
@@ -401,12 +418,13 @@ class _Page(Stack):
 
     def noscript(self, at: int, stop: int) -> None:
         """What a reader without scripts sees. Nothing in it is open behind it."""
-        depth = len(self.stack)
+        texts, depth = len(self.texts), len(self.stack)
         self.stack.append((*ROOT[:7], ""))  # one of its own
         self.unclosed = True  # there is none up to `stop`
         self.run(at, stop)
         self.unclosed = False
         self.cut(depth)
+        self.noscript_chars += sum(map(visible_size, self.texts[texts:]))
 
     def script(self, at: int, end: int) -> int:
         """Where a script ends, which may have been hidden from old browsers by a comment."""
@@ -435,6 +453,28 @@ class _Page(Stack):
         return end
 
     # -- what tags say ------------------------------------------------------------------------
+
+    def note_script(self, attributes: str, at: int, stop: int) -> None:
+        """The size of a script, and what it says if it is JSON for readers."""
+        self.script_bytes += _bytes(self.page[at:stop])
+        if self.data_left <= 0 or self.items_left <= 0:
+            return
+        if _lower(attributes_of(attributes).get("type", "")) == "application/ld+json":
+            data = self.page[at : min(stop, at + self.data_left)].encode()[: self.data_left]
+            text = data.decode("utf-8", "ignore")
+            self.data_left -= _bytes(text)
+            self.keep(("script", {"content": text}))
+
+    def signs(self, lines: list[Line]) -> tuple[int, ...]:
+        """What was counted, in the order of `signs.Signs`."""
+        records = self.notes.records
+        links = sum(
+            bool(records[line.record].path >> LIST_ITEM & 1) and line.link * 10 >= line.size * 9
+            for line in lines
+        )
+        counted = (self.passwords, self.script_bytes, self.noscript_chars, len(lines))
+        sizes = (records[0].size, records[0].link, records[0].sentences, links)
+        return (*self.counts.values(), *counted, *sizes)
 
     def keep(self, item: Any) -> None:
         self.items.append(item)
@@ -469,6 +509,10 @@ class _Page(Stack):
 
     def note(self, name: str, attributes: str) -> None:
         """Any other tag that says something: (name, its attributes)."""
+        if name == "time":
+            self.times += 1
+            if self.times > 1:  # the first one says enough
+                return
         if self.items_left <= 0:
             self.dropped += 1
             return

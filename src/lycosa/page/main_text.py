@@ -46,9 +46,9 @@ _HINTS = _PATH + len(KINDS)
 _OWN_HINTS = _HINTS + 64
 
 
-def judge(text: str, pieces: list[str], notes: Notes) -> tuple[bytes, str]:
+def judge(text: str, lines: list[Line], notes: Notes) -> tuple[bytes, str]:
     """The score of each line of a page's text, and its main text."""
-    page = _Page(text, notes, notes.lines(text, pieces))
+    page = _Page(text, notes, lines)
     scores = page.scores()
     return scores, chosen(text, [(line.start, line.end) for line in page.lines], scores)
 
