@@ -1,7 +1,7 @@
 """Pages with their main text as people see it: lines, labels, folds, and the same in ideographs.
 
-Reads WCXB's development part (JSON lines, zstd): `html`, `gold`, `type`, `url`. The data is not part
-of this repository; docs/decisions/0017-main-text.md says where it is from.
+Reads WCXB's development part (JSON lines, zstd): `html`, `gold`, `type`, `url`. The data is not
+part of this repository; NOTICES says where it is from.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from html.entities import html5
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -61,10 +62,13 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield from map(json.loads, io.TextIOWrapper(reader, "utf-8"))
 
 
-def pages(path: Path, *, ideographs: bool = False) -> list[Page]:
-    """All pages; with `ideographs` each word is one to three of them, and no space is between."""
+def pages(path: Path, *, ideographs: bool = False, step: int = 1) -> list[Page]:
+    """Each page, or each so many; with `ideographs` every word is one to three of them, and no
+    space is between."""
     found = []
     for number, row in enumerate(rows(path)):
+        if number % step:
+            continue
         html, gold = row["html"], row["gold"]
         if ideographs:
             html, gold = _in_ideographs(html, number % 3 + 1), written(gold, number % 3 + 1)
@@ -76,7 +80,14 @@ def _page(row: dict[str, str], html: bytes, gold: str) -> Page:
     lines, columns = features(html, b"")
     labels, sizes = labelled(lines, gold)
     return Page(
-        row["id"], row["type"], _fold(row["url"] or row["id"]), html, gold, lines, columns, labels,
+        row["id"],
+        row["type"],
+        _fold(row["url"] or row["id"]),
+        html,
+        gold,
+        lines,
+        columns,
+        labels,
         sizes,
     )
 
@@ -141,6 +152,7 @@ def written(text: str, size: int) -> str:
     return _JOINED.sub("", _LETTERS.sub(lambda word: _ideographs(word[0].lower(), size), text))
 
 
+@lru_cache(1 << 18)
 def _ideographs(word: str, size: int) -> str:
     chance = random.Random(word)
     first, count = IDEOGRAPHS

@@ -20,11 +20,21 @@ UNIT = 4096  # of a sum: the logarithm of the odds by which a score changes by a
 DEPTH = 5
 FIRST, SECOND = 28, 16  # trees
 RATE = 0.28
+# Columns that are worth their time, by the numbers of `page/main_text`: of the line, of its
+# containers, of the page; then kinds of containers, hints around, and hints of the innermost two.
+COLUMNS = (
+    *range(12), *range(13, 22), 23, 24, 25, 26, *range(29, 36), 36, 39, 40, 41, *range(42, 49),
+    *range(53, 70), 80, 85, 88, 90, 91, 92, 93, 94, 95, 96, 99, 106,
+    *(107 + hint for hint in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19)),
+    *(107 + hint for hint in (20, 22, 23, 25, 27, 28, 30, 31)),
+    *(171 + hint for hint in (0, 1, 7, 8, 13, 14)),
+)  # fmt: skip
 SCORES = tuple(range(70, 77))  # columns that come from the first trees
 SHIFTED = (0, 1, 2, 3, 4, 6, 8, 16, 17, 18, 25, 26)  # columns that are looked at in other lines too
 SHIFTED_LATER = (70, 71, 72)
 SHIFTS = (-2, -1, 1, 2)
-IDEOGRAPHS_COUNT = 0.3  # weight of the pages in ideographs, which are the same pages again
+IDEOGRAPHS_EACH = 4  # of so many pages one is trained in ideographs too
+DRAWN = 0.06  # weight of a line from which on it is surely trained on
 OTHERS_COUNT = 1.5  # of pages that are no articles: most are
 
 Question = tuple[int, int, int]  # column, line before or behind, the value that must be exceeded
@@ -102,44 +112,64 @@ def weights(page: gold.Page) -> np.ndarray:
     return np.minimum((page.sizes + 1) / (words * 500) ** 0.5, 1.0) * kind
 
 
-def fit(groups: list[tuple[list[gold.Page], float]], columns: list[int]) -> Model:
-    """Trains on groups of pages, each with its weight."""
-    pages = [page for group, _ in groups for page in group if page.lines]
-    scale = np.concatenate(
-        [weights(page) * count for group, count in groups for page in group if page.lines]
-    )
-    labels = np.concatenate([page.labels for page in pages])
-    asked = [(column, 0) for column in columns]
-    asked += [(column, shift) for column in SHIFTED for shift in SHIFTS if column in columns]
+def fit(pages: list[gold.Page]) -> Model:
+    """Trains both parts on some pages."""
+    pages = [page for page in pages if page.lines]
+    kept, scale = _drawn(np.concatenate([weights(page) for page in pages]))
+    labels = np.concatenate([page.labels for page in pages])[kept]
+    asked = [(column, 0) for column in COLUMNS]
+    asked += [(column, shift) for column in SHIFTED for shift in SHIFTS]
     model = Model(first=FIRST)
     tables = [page.columns for page in pages]
-    _boost(model, tables, asked, labels, scale, FIRST, None)
+    _boost(model, _asked(tables, asked, kept), asked, labels, scale, FIRST, None)
     made = [with_scores(page, model) for page in pages]
-    start = np.concatenate([each for _, each in made])
+    start = np.concatenate([each for _, each in made])[kept]
     asked += [(column, 0) for column in SCORES]
     asked += [(column, shift) for column in SHIFTED_LATER for shift in (-3, *SHIFTS, 3)]
-    _boost(model, [table for table, _ in made], asked, labels, scale, SECOND, start)
+    data = _asked([table for table, _ in made], asked, kept)
+    _boost(model, data, asked, labels, scale, SECOND, start)
     return model
+
+
+def _drawn(scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lines that are trained on: of those that hardly count a part, which then counts for all."""
+    chance = np.minimum(scale / DRAWN, 1)
+    kept = np.flatnonzero(np.random.default_rng(1).random(len(scale)) < chance)
+    return kept, scale[kept] / chance[kept]
+
+
+def _asked(
+    tables: list[np.ndarray], asked: list[tuple[int, int]], kept: np.ndarray
+) -> np.ndarray:
+    """The columns in question, with those of lines before and behind."""
+    whole = np.concatenate(tables)
+    pages = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    data = np.empty((len(kept), len(asked)), np.float32)
+    for place, (column, shift) in enumerate(asked):
+        if shift == 0:
+            data[:, place] = whole[kept, column]
+            continue
+        other = np.clip(kept + shift, 0, len(whole) - 1)
+        same = (pages[other] == pages[kept]) & (other == kept + shift)
+        data[:, place] = np.where(same, whole[other, column], 0)
+    return data
 
 
 def _boost(
     model: Model,
-    tables: list[np.ndarray],
+    data: np.ndarray,
     asked: list[tuple[int, int]],
     labels: np.ndarray,
     scale: np.ndarray,
     trees: int,
     start: np.ndarray | None,
 ) -> None:
-    data = np.concatenate(
-        [np.stack([shifted(table[:, c], s) for c, s in asked], 1) for table in tables]
-    )
     baseline = None if start is None else start / UNIT
-    pool = Pool(data.astype(np.float32), labels, weight=scale, baseline=baseline)
+    pool = Pool(data, labels, weight=scale, baseline=baseline)
     boosted = CatBoost(
         {
             "loss_function": "CrossEntropy", "iterations": trees, "depth": DEPTH,
-            "learning_rate": RATE, "l2_leaf_reg": 20, "border_count": 48, "thread_count": 2,
+            "learning_rate": RATE, "l2_leaf_reg": 20, "border_count": 32, "thread_count": 2,
             "verbose": 0, "allow_writing_files": False, "random_seed": 1,
             "bootstrap_type": "No", "leaf_estimation_iterations": 3, "random_strength": 0,
         }

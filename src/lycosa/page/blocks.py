@@ -52,7 +52,7 @@ _WIDE_MARKS = re.compile("[\uf000-\uffff]").findall
 _MARKS = re.compile("[.,;:!?]").findall
 _DIGITS = re.compile("[0-9]").findall
 _ENDS = {**dict.fromkeys(".!?\u3002\uff01\uff1f", 3), **dict.fromkeys(":,;\uff1a\uff0c", 2)}
-_ENDS.update(dict.fromkeys("\">)|", 1))
+_ENDS.update(dict.fromkeys('">)|', 1))
 
 
 class Record:

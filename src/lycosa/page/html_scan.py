@@ -14,11 +14,19 @@ Everything is linear in the page but for walks through the stack, and those shar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from lycosa.page import main_text
 from lycosa.page.blocks import LIST_ITEM, Line, Notes, visible_size
+from lycosa.page.html_attributes import (
+    ATTRIBUTE,
+    attributes_of,
+    breaks_out,
+    closes_itself,
+    in_order,
+    lower,
+    size_in_bytes,
+)
 from lycosa.page.html_elements import (
     ANCHOR,
     BLOCK,
@@ -73,7 +81,6 @@ _known = FLAGS.get
 _POINTS_SVG = frozenset(("foreignobject", "desc", "title"))
 _POINTS_MATH = frozenset(("mi", "mo", "mn", "ms", "mtext"))
 _A, _NOBR = (frozenset((name,)) for name in ("a", "nobr"))
-_FONT = frozenset(("color", "face", "size"))
 _IMPLIED = {  # elements that the next of their kind closes
     "option": frozenset(("option",)),
     "optgroup": frozenset(("option", "optgroup")),
@@ -110,10 +117,6 @@ _TOKEN = re.compile(
     rf"([^<]*+)<(/?)({_NAME})({_COMMON}(?=>)|(?:[{_WS}/]*+{_ONE}){_ALL}[{_WS}/]*+)>"
 ).match
 _TAG_BEGINS = re.compile(r"/?[A-Za-z]").match
-_ATTRIBUTE = re.compile(
-    rf"([^{_WS}/>][^{_WS}/>=]*+)"
-    rf"(?:[{_WS}]*+=[{_WS}]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^{_WS}>]*+)))?"
-).finditer
 _COMMENT_END = re.compile(r"--!?>").search
 _SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_WS}/>])", re.I | re.A).search
 _RAW = ("script", "style", "textarea", "title", "iframe", "noframes", "noembed", "xmp")
@@ -169,7 +172,7 @@ class _Page(Stack):
         self.budget = iter(range(MAX_TAGS))
         self.slow = MAX_SLOW
         self.unclosed = False  # there is no more </noscript>
-        self.notes = Notes(_in_order)
+        self.notes = Notes(in_order)
         self.counts = dict.fromkeys(COUNTED_TAGS, 0)
         self.passwords = self.script_bytes = self.noscript_chars = self.times = 0
         self.data_left = DATA_BYTES
@@ -197,7 +200,7 @@ class _Page(Stack):
                 self.write(self.decoded(text) if "&" in text else text)
             flags = known(name)
             if flags is None:
-                name = _lower(name)
+                name = lower(name)
                 flags = known(name, UNKNOWN)
             if not closing and name in counts:
                 counts[name] += 1
@@ -272,12 +275,12 @@ class _Page(Stack):
         self.slow -= 3 if flags & (ANCHOR | NOTED) else 1
         if self.slow < 0:
             return end
-        if name == "input" and _lower(attributes_of(attributes).get("type", "")) == "password":
+        if name == "input" and lower(attributes_of(attributes).get("type", "")) == "password":
             self.passwords += 1
         top = self.stack[-1]
         mode = top[4]
         if top[2] != HTML and not html_in(top, name):
-            if not (flags & BREAKOUT or (name == "font" and _breaks_out(attributes))):
+            if not (flags & BREAKOUT or (name == "font" and breaks_out(attributes))):
                 self.foreign(name, flags, attributes, top)
                 return at
             self.leave_foreign()
@@ -308,7 +311,7 @@ class _Page(Stack):
         if flags & ANCHOR:
             self.anchor(attributes)
         self.texts.append(SEPARATOR)
-        if len(self.stack) >= MAX_DEPTH or _closes_itself(attributes):
+        if len(self.stack) >= MAX_DEPTH or closes_itself(attributes):
             return
         space, point = top[2], 0
         if space == SVG:
@@ -374,7 +377,7 @@ class _Page(Stack):
                 return at
             self.form = not self.templates
         elif name in ("svg", "math"):
-            if not _closes_itself(attributes):
+            if not closes_itself(attributes):
                 self.begin_foreign(name)
             return at
         elif name == "table":
@@ -456,13 +459,13 @@ class _Page(Stack):
 
     def note_script(self, attributes: str, at: int, stop: int) -> None:
         """The size of a script, and what it says if it is JSON for readers."""
-        self.script_bytes += _bytes(self.page[at:stop])
+        self.script_bytes += size_in_bytes(self.page[at:stop])
         if self.data_left <= 0 or self.items_left <= 0:
             return
-        if _lower(attributes_of(attributes).get("type", "")) == "application/ld+json":
+        if lower(attributes_of(attributes).get("type", "")) == "application/ld+json":
             data = self.page[at : min(stop, at + self.data_left)].encode()[: self.data_left]
             text = data.decode("utf-8", "ignore")
-            self.data_left -= _bytes(text)
+            self.data_left -= size_in_bytes(text)
             self.keep(("script", {"content": text}))
 
     def signs(self, lines: list[Line]) -> tuple[int, ...]:
@@ -495,7 +498,7 @@ class _Page(Stack):
         """<a>: its href, or (href, rel) if it has a rel."""
         found = attributes_of(self.few(attributes))
         href = found.get("href", "").lstrip(" \t\n\f\r")
-        if not href or href[0] == "#" or _bytes(href) > HREF_BYTES:
+        if not href or href[0] == "#" or size_in_bytes(href) > HREF_BYTES:
             return
         if self.items_left <= 0:
             self.dropped += 1
@@ -517,48 +520,10 @@ class _Page(Stack):
             self.dropped += 1
             return
         values: dict[str, str] = {}
-        for match in _ATTRIBUTE(self.few(attributes)):
-            key = _lower(match[1])
+        for match in ATTRIBUTE(self.few(attributes)):
+            key = lower(match[1])
             if key in _ASKED:
                 value = match[2] or match[3] or match[4] or ""
-                if _bytes(value) <= HREF_BYTES:
+                if size_in_bytes(value) <= HREF_BYTES:
                     values.setdefault(key, in_attribute(value))
         self.keep((name, values))
-
-
-def _lower(name: str) -> str:
-    """Lower case of ASCII letters only: U+212A is no 'k' here."""
-    if name.isascii():
-        return name.lower()
-    return name.encode().lower().decode()
-
-
-def _bytes(value: str) -> int:
-    return len(value) if value.isascii() else len(value.encode())
-
-
-def attributes_of(text: str) -> dict[str, str]:
-    """The attributes of a tag, not decoded; the first of a name counts."""
-    found: dict[str, str] = {}
-    for match in _ATTRIBUTE(text):
-        found.setdefault(_lower(match[1]), match[2] or match[3] or match[4] or "")
-    return found
-
-
-def _in_order(text: str) -> Iterator[tuple[str, str]]:
-    """The attributes of a tag, not decoded, all of them."""
-    for match in _ATTRIBUTE(text):
-        yield _lower(match[1]), match[2] or match[3] or match[4] or ""
-
-
-def _breaks_out(attributes: str) -> bool:
-    """Whether a <font> is one of HTML."""
-    return not _FONT.isdisjoint(attributes_of(attributes))
-
-
-def _closes_itself(attributes: str) -> bool:
-    """Whether a tag ends in '/>', and the '/' is not the end of a value."""
-    if not attributes.endswith("/"):
-        return False
-    ends = [found.end() for found in _ATTRIBUTE(attributes)]
-    return not ends or ends[-1] < len(attributes)

@@ -13,7 +13,7 @@ from functools import cache
 from operator import add
 
 from lycosa.page import blocks, main_model
-from lycosa.page.blocks import H1, H4, LONG_LINE, KINDS, Line, Notes, Record
+from lycosa.page.blocks import H1, H4, KINDS, LONG_LINE, Line, Notes, Record
 
 WINDOW = 4  # lines before and behind that are looked at together
 PADDING = 8  # bytes around a column: neighbours of the first and the last line
@@ -40,7 +40,12 @@ _RECORD: dict[int, Callable[[Record], int]] = {
 }
 _PARENT, _GRANDPARENT, _NEAR, _FAR, _KIND_AROUND = 23, 29, 35, 42, 49
 _AROUND = ("q_size", "q_link", "q_mean", "q_lines", "q_marks", "q_long", "q_share")
-_WINDOWS = {53: (WINDOW, False), 54: (WINDOW, True), 55: (4 * WINDOW, False), 56: (4 * WINDOW, True)}
+_WINDOWS = {
+    53: (WINDOW, False),
+    54: (WINDOW, True),
+    55: (4 * WINDOW, False),
+    56: (4 * WINDOW, True),
+}
 _PAGE, _SCORE, _PATH = 57, 70, 77
 _HINTS = _PATH + len(KINDS)
 _OWN_HINTS = _HINTS + 64
@@ -111,7 +116,17 @@ def _tables() -> list[list[bytes]]:
 class _Page:
     """The lines of a page with what is around them."""
 
-    __slots__ = ("best", "kinds", "lines", "paragraphs", "records", "sums", "text", "title", "within")
+    __slots__ = (
+        "best",
+        "kinds",
+        "lines",
+        "paragraphs",
+        "records",
+        "sums",
+        "text",
+        "title",
+        "within",
+    )
 
     def __init__(self, text: str, notes: Notes, lines: list[Line]) -> None:
         self.text, self.records, self.lines = text, notes.records, lines
