@@ -17,24 +17,22 @@ from catboost import CatBoost, Pool
 from main_text import gold
 
 UNIT = 4096  # of a sum: the logarithm of the odds by which a score changes by a factor of e
-DEPTH = 5
-FIRST, SECOND = 28, 16  # trees
-RATE = 0.28
+DEPTH = 6
+FIRST, SECOND = 16, 10  # trees
+RATE = 0.4
 # Columns that are worth their time, by the numbers of `page/main_text`: of the line, of its
-# containers, of the page; then kinds of containers, hints around, and hints of the innermost two.
+# containers, of the lines around, of the page; then kinds of containers and hints.
 COLUMNS = (
-    *range(12), *range(13, 22), 23, 24, 25, 26, *range(29, 36), 36, 39, 40, 41, *range(42, 49),
-    *range(53, 70), 80, 85, 88, 90, 91, 92, 93, 94, 95, 96, 99, 106,
-    *(107 + hint for hint in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19)),
-    *(107 + hint for hint in (20, 22, 23, 25, 27, 28, 30, 31)),
-    *(171 + hint for hint in (0, 1, 7, 8, 13, 14)),
+    0, 2, 3, 6, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 20, 23, 25, 34, 40, 43, 44, 47, 48,
+    53, 54, 56, 57, 58, 59, 61, 62, 63, 64, 65, 66, 67, 68, 80, 90, 92, 93, 95, 96,
+    110, 115, 116, 120, 123, 126, 130, 132, 134, 138, 171,
 )  # fmt: skip
-SCORES = tuple(range(70, 77))  # columns that come from the first trees
-SHIFTED = (0, 1, 2, 3, 4, 6, 8, 16, 17, 18, 25, 26)  # columns that are looked at in other lines too
-SHIFTED_LATER = (70, 71, 72)
+SCORES = (70, 71, 72, 73, 75, 76)  # columns that come from the first trees
+SHIFTED = (0, 2, 3, 6, 8, 16, 17, 18, 25)  # columns that are looked at in other lines too
+SHIFTED_LATER = (70, 71)
 SHIFTS = (-2, -1, 1, 2)
 IDEOGRAPHS_EACH = 4  # of so many pages one is trained in ideographs too
-DRAWN = 0.06  # weight of a line from which on it is surely trained on
+DRAWN = 0.03  # weight of a line from which on it is surely trained on
 OTHERS_COUNT = 1.5  # of pages that are no articles: most are
 
 Question = tuple[int, int, int]  # column, line before or behind, the value that must be exceeded

@@ -38,6 +38,7 @@ typedef struct {
     unsigned path;         /* kinds of this one and all around it */
     uint64_t own, hints;   /* what class and id say: its own, and with all around it */
     unsigned char kind, depth, good, bad, best;
+    unsigned char inner; /* there are containers in it */
     unsigned size, link, lines, marks, words, sentences; /* of the text in it */
     unsigned char q_size, q_link, q_mean, q_lines, q_marks, q_long, q_share;
 } Record;

@@ -46,6 +46,7 @@ static void sum_records(Page *page) {
     }
     for (int i = COUNT_OF(page->blocks->records, Record) - 1; i > 0; i--) {
         Record *around = &records[records[i].parent];
+        around->inner = 1;
         around->size += records[i].size;
         around->link += records[i].link;
         around->lines += records[i].lines;
@@ -88,13 +89,14 @@ static void judge_records(Page *page) {
         record->far = record->size >= FAR ? i : around->far;
         if (record->best < around->best) record->best = around->best;
         record->q_size = steps(record->size);
+        record->q_lines = steps(record->lines);
+        if (record->lines) page->facts.kinds |= record->path;
+        if (!record->inner && record->size < NEAR) continue; /* it is nobody's place but its own */
         record->q_link = share(record->link, record->size);
         record->q_mean = steps(record->lines ? record->size / record->lines : 0);
-        record->q_lines = steps(record->lines);
         record->q_marks = each_word(record->marks, record->words);
         record->q_long = share(record->sentences, record->size);
         record->q_share = share(record->size, whole);
-        if (record->lines) page->facts.kinds |= record->path;
     }
 }
 
@@ -335,20 +337,24 @@ static void fill_column(const Page *page, int number, unsigned char *column) {
 /* Adds what some trees say of each line. `columns` are those of `model_columns`. */
 static void ask_trees(const Page *page, const unsigned char *columns, size_t width, int from,
                       int to) {
-    int count = page->count;
-    unsigned char leaf[256];
-    for (int start = 0; start < count; start += (int)sizeof leaf) {
-        int some = count - start < (int)sizeof leaf ? count - start : (int)sizeof leaf;
-        int *sums = page->sums + start;
+    enum { SOME = 256 }; /* lines at a time */
+    unsigned char leaf[SOME];
+    for (int start = 0; start < page->count; start += SOME) {
+        int some = page->count - start < SOME ? page->count - start : SOME;
+        int *restrict sums = page->sums + start;
         for (int tree = from; tree < to; tree++) {
-            const Question *asked = questions[tree];
+            const unsigned char *column[MODEL_DEPTH];
             const short *values = leaves[tree];
-            memset(leaf, 0, sizeof leaf);
             for (int level = 0; level < MODEL_DEPTH; level++) {
-                const unsigned char *column =
-                    columns + asked[level].column * width + PADDING + start + asked[level].offset;
-                unsigned char more = asked[level].more, bit = (unsigned char)(1 << level);
-                for (int i = 0; i < some; i++) leaf[i] |= column[i] > more ? bit : 0;
+                const Question *asked = &questions[tree][level];
+                column[level] = columns + asked->column * width + PADDING + start + asked->offset;
+            }
+            for (int i = 0; i < some; i++) {
+                unsigned char found = 0;
+                for (int level = 0; level < MODEL_DEPTH; level++)
+                    found |=
+                        (unsigned char)((column[level][i] > questions[tree][level].more) << level);
+                leaf[i] = found;
             }
             for (int i = 0; i < some; i++) sums[i] += values[leaf[i]];
         }
