@@ -15,6 +15,7 @@
 
 #define BLOCKS_MAX 8192     /* lines with a score each; what follows is one more */
 #define RECORDS_MAX 32768    /* containers; those beyond count as the one around them */
+#define ITEMS_FIRST 256      /* room of a list at first */
 #define HINT_ATTRIBUTES 24   /* of a tag that are looked at */
 #define HINT_BYTES 256       /* of a class */
 #define HINT_WORD 16         /* letters of a word that may be known */
@@ -37,10 +38,8 @@ typedef struct {
     int parent, near, far; /* records: around it; the nearest one with some text; with much */
     unsigned path;         /* kinds of this one and all around it */
     uint64_t own, hints;   /* what class and id say: its own, and with all around it */
-    unsigned char kind, depth, good, bad, best;
-    unsigned char inner; /* there are containers in it */
     unsigned size, link, lines, marks, words, sentences; /* of the text in it */
-    unsigned char q_size, q_link, q_mean, q_lines, q_marks, q_long, q_share;
+    unsigned char kind, depth, good, bad, best, inner;   /* inner: there are containers in it */
 } Record;
 
 typedef struct {

@@ -78,20 +78,30 @@ static int kind_of_open(const Open *open) {
     return open->element == &unknown ? OTHER : kind_of[open->element - elements];
 }
 
+/* Room for one more item: 0, or -1 if there is no memory. */
+static int make_room(Buffer *buffer, Py_ssize_t size) {
+    if (buffer->room - buffer->size >= size) return 0;
+    if (buffer_grow(buffer, size, ITEMS_FIRST * size) == 0) return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
 /* A record for an open element in the one of its parent: its number, -1 for an error. */
 static int new_record(Blocks *blocks, const Open *open, int kind, int parent) {
     int number = COUNT_OF(blocks->records, Record);
     if (number >= RECORDS_MAX) return parent;
+    if (make_room(&blocks->records, sizeof(Record)) < 0) return -1;
+    Record *made = &ITEMS_OF(blocks->records, Record)[number];
     const Record *around = &ITEMS_OF(blocks->records, Record)[parent];
-    Record made = {.parent = parent, .kind = (unsigned char)kind};
-    made.path = around->path | 1u << kind;
-    made.depth = least(around->depth + 1u, 255);
+    *made = (Record){.parent = parent, .kind = (unsigned char)kind};
+    made->path = around->path | 1u << kind;
+    made->depth = least(around->depth + 1u, 255);
     if (open->name >= blocks->page && open->name < blocks->page_end)
-        made.own = hints_of(open->name + open->size, blocks->page_end);
-    made.hints = around->hints | made.own;
-    made.good = least(around->good + (unsigned)popcount(made.own & GOOD_HINTS), 255);
-    made.bad = least(around->bad + (unsigned)popcount(made.own & BAD_HINTS), 255);
-    if (add(&blocks->records, (const char *)&made, sizeof made) < 0) return -1;
+        made->own = hints_of(open->name + open->size, blocks->page_end);
+    made->hints = around->hints | made->own;
+    made->good = least(around->good + (unsigned)popcount(made->own & GOOD_HINTS), 255);
+    made->bad = least(around->bad + (unsigned)popcount(made->own & BAD_HINTS), 255);
+    blocks->records.size += (Py_ssize_t)sizeof(Record);
     return number;
 }
 
@@ -131,8 +141,10 @@ static int note_text(Scan *scan, Py_ssize_t size, Py_ssize_t start, int fresh) {
     if (size < blocks->seen) take_back(blocks, size);
     blocks->seen = scan->text.size;
     if (fresh) {
-        Mark mark = {start, record_here(scan, blocks)};
-        if (mark.record < 0 || add(&blocks->marks, (const char *)&mark, sizeof mark) < 0) return -1;
+        int record = record_here(scan, blocks);
+        if (record < 0 || make_room(&blocks->marks, sizeof(Mark)) < 0) return -1;
+        *(Mark *)(void *)(blocks->marks.data + blocks->marks.size) = (Mark){start, record};
+        blocks->marks.size += (Py_ssize_t)sizeof(Mark);
     }
     if (scan->open_a > 0) {
         int count = COUNT_OF(blocks->spans, Span);
@@ -300,13 +312,16 @@ static int cut_lines(const Blocks *blocks, const char *text, Py_ssize_t size, Bu
     Py_ssize_t at = 0;
     while (at < size) {
         const char *stop = count < BLOCKS_MAX ? memchr(text + at, '\n', (size_t)(size - at)) : NULL;
-        Line line = {.start = at, .end = stop == NULL ? size : stop - text};
-        at = line.end + 1;
-        if (blank(text + line.start, text + line.end)) continue;
-        while (mark + 1 < marked && marks[mark + 1].start <= line.start) mark++;
-        line.record = marked > 0 ? marks[mark].record : 0;
-        measure(text, blocks, &span, &line);
-        if (add(out, (const char *)&line, sizeof line) < 0) return -1;
+        if (make_room(out, sizeof(Line)) < 0) return -1;
+        Line *line = &ITEMS_OF(*out, Line)[count];
+        line->start = at;
+        line->end = stop == NULL ? size : stop - text;
+        at = line->end + 1;
+        if (blank(text + line->start, text + line->end)) continue;
+        while (mark + 1 < marked && marks[mark + 1].start <= line->start) mark++;
+        line->record = marked > 0 ? marks[mark].record : 0;
+        measure(text, blocks, &span, line);
+        out->size += (Py_ssize_t)sizeof(Line);
         count++;
     }
     return count;

@@ -19,6 +19,20 @@ typedef struct {
     unsigned kinds; /* of all containers with text */
 } Facts;
 
+/* What lines have of a container, in bytes that a column can take: sizes and shares of its text,
+   then what it is. */
+enum { Q_NONE, Q_SIZE, Q_LINK, Q_MEAN, Q_LINES, Q_MARKS, Q_LONG, Q_SHARE, Q_KIND, Q_DEPTH, Q_GOOD, Q_BAD,
+       Q_BEST, Q_END };
+
+typedef struct {
+    uint64_t hints, own; /* of all around; of the innermost two */
+    unsigned path;
+    unsigned char q[Q_END];
+} Quick;
+
+/* Containers of a line. */
+enum { OF_OWN, OF_PARENT, OF_GRANDPARENT, OF_NEAR, OF_FAR, OF_PAGE };
+
 typedef struct {
     const char *text;
     Blocks *blocks;
@@ -27,6 +41,8 @@ typedef struct {
     Facts facts;
     int *sums;          /* of the trees so far, a number for each line */
     uint64_t *opinions; /* what the first trees think of the text in each container */
+    Quick *quick;       /* of each container */
+    int *of[OF_PAGE];   /* containers of each line */
 } Page;
 
 static Record *records_of(const Page *page) { return ITEMS_OF(page->blocks->records, Record); }
@@ -85,18 +101,40 @@ static void judge_records(Page *page) {
     for (int i = 0, count = COUNT_OF(page->blocks->records, Record); i < count; i++) {
         Record *record = &records[i];
         const Record *around = &records[record->parent];
+        Quick *quick = &page->quick[i];
+        unsigned char *q = quick->q;
         record->near = record->size >= NEAR ? i : around->near;
         record->far = record->size >= FAR ? i : around->far;
         if (record->best < around->best) record->best = around->best;
-        record->q_size = steps(record->size);
-        record->q_lines = steps(record->lines);
         if (record->lines) page->facts.kinds |= record->path;
+        quick->hints = record->hints;
+        quick->own = record->own | around->own;
+        quick->path = record->path;
+        q[Q_KIND] = record->kind;
+        q[Q_DEPTH] = record->depth;
+        q[Q_GOOD] = record->good;
+        q[Q_BAD] = record->bad;
+        q[Q_BEST] = record->best;
+        q[Q_SIZE] = steps(record->size);
+        q[Q_LINES] = steps(record->lines);
         if (!record->inner && record->size < NEAR) continue; /* it is nobody's place but its own */
-        record->q_link = share(record->link, record->size);
-        record->q_mean = steps(record->lines ? record->size / record->lines : 0);
-        record->q_marks = each_word(record->marks, record->words);
-        record->q_long = share(record->sentences, record->size);
-        record->q_share = share(record->size, whole);
+        q[Q_LINK] = share(record->link, record->size);
+        q[Q_MEAN] = steps(record->lines ? record->size / record->lines : 0);
+        q[Q_MARKS] = each_word(record->marks, record->words);
+        q[Q_LONG] = share(record->sentences, record->size);
+        q[Q_SHARE] = share(record->size, whole);
+    }
+}
+
+static void place_lines(Page *page) {
+    const Record *records = records_of(page);
+    for (int i = 0; i < page->count; i++) {
+        int own = page->lines[i].record, parent = records[own].parent;
+        page->of[OF_OWN][i] = own;
+        page->of[OF_PARENT][i] = parent;
+        page->of[OF_GRANDPARENT][i] = records[parent].parent;
+        page->of[OF_NEAR][i] = records[own].near;
+        page->of[OF_FAR][i] = records[own].far;
     }
 }
 
@@ -157,20 +195,6 @@ static unsigned char so_far(int sum) {
     return (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* What the first trees think of all the text in a container. */
-enum { OF_OWN, OF_PARENT, OF_GRANDPARENT, OF_NEAR, OF_FAR, OF_PAGE };
-
-static int which_record(const Record *records, int record, int which) {
-    switch (which) {
-    case OF_OWN: return record;
-    case OF_PARENT: return records[record].parent;
-    case OF_GRANDPARENT: return records[records[record].parent].parent;
-    case OF_NEAR: return records[record].near;
-    case OF_FAR: return records[record].far;
-    default: return 0;
-    }
-}
-
 /* The sums of scores, weighed by size, of all text in each container: NULL without memory. */
 static uint64_t *sum_opinions(const Page *page) {
     const Record *records = records_of(page);
@@ -186,7 +210,7 @@ static uint64_t *sum_opinions(const Page *page) {
 static void fill_opinion(const Page *page, unsigned char *column, int which) {
     const Record *records = records_of(page);
     for (int i = 0; i < page->count; i++) {
-        int record = which_record(records, page->lines[i].record, which);
+        int record = which == OF_PAGE ? 0 : page->of[which][i];
         unsigned size = records[record].size;
         column[i] = size ? (unsigned char)(page->opinions[record] / size) : 0;
     }
@@ -197,13 +221,8 @@ enum {
     C_SIZE, C_WORDS, C_LINK, C_MARKS, C_MARK_SHARE, C_DIGITS, C_LAST, C_WORD_SIZE, C_KIND,
     C_DEPTH, C_PLACE, C_INDEX, C_FROM_START, C_FROM_END, C_TITLE, C_FROM_TITLE,
     C_GOOD, C_BAD, C_BEST, C_HEADING, C_SINCE_HEADING,
-    C_OWN_SIZE, C_OWN_LINES,
-    C_PARENT_SIZE, C_PARENT_LINK, C_PARENT_MEAN, C_PARENT_LINES, C_PARENT_MARKS, C_PARENT_LONG,
-    C_GRAND_SIZE, C_GRAND_LINK, C_GRAND_MEAN, C_GRAND_LINES, C_GRAND_MARKS, C_GRAND_LONG,
-    C_NEAR_SIZE, C_NEAR_LINK, C_NEAR_MEAN, C_NEAR_LINES, C_NEAR_MARKS, C_NEAR_LONG, C_NEAR_SHARE,
-    C_FAR_SIZE, C_FAR_LINK, C_FAR_MEAN, C_FAR_LINES, C_FAR_MARKS, C_FAR_LONG, C_FAR_SHARE,
-    C_PARENT_KIND, C_GRAND_KIND, C_NEAR_KIND, C_FAR_KIND,
-    C_WINDOW_SIZE, C_WINDOW_LINK, C_WIDE_SIZE, C_WIDE_LINK,
+    C_OWN, /* from here on of containers: `of_container` */
+    C_WINDOW_SIZE = 53, C_WINDOW_LINK, C_WIDE_SIZE, C_WIDE_LINK,
     C_PAGE_SIZE, C_PAGE_LINES, C_PAGE_LINK, C_PAGE_LONG, C_PAGE_MARKS, C_PAGE_PARAGRAPHS,
     C_PAGE_ITEMS, C_PAGE_CELLS, C_PAGE_MEAN, C_PAGE_BEST, C_PAGE_ARTICLE, C_PAGE_MAIN, C_PAGE_H1,
     C_SCORE, C_SCORE_OWN, C_SCORE_PARENT, C_SCORE_GRAND, C_SCORE_NEAR, C_SCORE_FAR, C_SCORE_PAGE,
@@ -217,18 +236,57 @@ enum {
     do {                                                                                           \
         for (int i = 0; i < count; i++) {                                                          \
             const Line *line = &page->lines[i];                                                    \
-            const Record *own = &records[line->record];                                            \
-            (void)own;                                                                             \
+            (void)line;                                                                            \
             column[i] = (unsigned char)(value);                                                    \
         }                                                                                          \
         return;                                                                                    \
     } while (0)
-#define PARENT(of) (&records[(of)->parent])
 #define ALL(value)                                                                                 \
     do {                                                                                           \
         memset(column, (value), (size_t)count);                                                    \
         return;                                                                                    \
     } while (0)
+
+/* Columns of containers: which one of a line, and what of it. */
+static const unsigned char of_container[C_WINDOW_SIZE][2] = {
+    [C_KIND] = {OF_OWN, Q_KIND},
+    [C_DEPTH] = {OF_OWN, Q_DEPTH},
+    [C_GOOD] = {OF_OWN, Q_GOOD},
+    [C_BAD] = {OF_OWN, Q_BAD},
+    [C_BEST] = {OF_OWN, Q_BEST},
+    [C_OWN] = {OF_OWN, Q_SIZE},
+    {OF_OWN, Q_LINES},
+    {OF_PARENT, Q_SIZE},
+    {OF_PARENT, Q_LINK},
+    {OF_PARENT, Q_MEAN},
+    {OF_PARENT, Q_LINES},
+    {OF_PARENT, Q_MARKS},
+    {OF_PARENT, Q_LONG},
+    {OF_GRANDPARENT, Q_SIZE},
+    {OF_GRANDPARENT, Q_LINK},
+    {OF_GRANDPARENT, Q_MEAN},
+    {OF_GRANDPARENT, Q_LINES},
+    {OF_GRANDPARENT, Q_MARKS},
+    {OF_GRANDPARENT, Q_LONG},
+    {OF_NEAR, Q_SIZE},
+    {OF_NEAR, Q_LINK},
+    {OF_NEAR, Q_MEAN},
+    {OF_NEAR, Q_LINES},
+    {OF_NEAR, Q_MARKS},
+    {OF_NEAR, Q_LONG},
+    {OF_NEAR, Q_SHARE},
+    {OF_FAR, Q_SIZE},
+    {OF_FAR, Q_LINK},
+    {OF_FAR, Q_MEAN},
+    {OF_FAR, Q_LINES},
+    {OF_FAR, Q_MARKS},
+    {OF_FAR, Q_LONG},
+    {OF_FAR, Q_SHARE},
+    {OF_PARENT, Q_KIND},
+    {OF_GRANDPARENT, Q_KIND},
+    {OF_NEAR, Q_KIND},
+    {OF_FAR, Q_KIND},
+};
 
 static void fill_headings(const Page *page, unsigned char *column, int since) {
     const Record *records = records_of(page);
@@ -245,13 +303,18 @@ static void fill_headings(const Page *page, unsigned char *column, int since) {
 }
 
 static void fill_column(const Page *page, int number, unsigned char *column) {
-    const Record *records = records_of(page);
     const Facts *facts = &page->facts;
+    const Quick *quick = page->quick;
+    const int *own = page->of[OF_OWN];
     int count = page->count, title = facts->title;
-    if (number >= C_OWN_HINTS)
-        EACH((own->own | PARENT(own)->own) >> (number - C_OWN_HINTS) & 1);
-    if (number >= C_HINTS) EACH(own->hints >> (number - C_HINTS) & 1);
-    if (number >= C_PATH) EACH(own->path >> (number - C_PATH) & 1);
+    if (number >= C_OWN_HINTS) EACH(quick[own[i]].own >> (number - C_OWN_HINTS) & 1);
+    if (number >= C_HINTS) EACH(quick[own[i]].hints >> (number - C_HINTS) & 1);
+    if (number >= C_PATH) EACH(quick[own[i]].path >> (number - C_PATH) & 1);
+    if (number < C_WINDOW_SIZE && of_container[number][1]) {
+        const int *of = page->of[of_container[number][0]];
+        int what = of_container[number][1];
+        EACH(quick[of[i]].q[what]);
+    }
     switch (number) {
     case C_SIZE: EACH(steps(line->size));
     case C_WORDS: EACH(steps(line->words));
@@ -261,51 +324,14 @@ static void fill_column(const Page *page, int number, unsigned char *column) {
     case C_DIGITS: EACH(share(line->digits, line->chars));
     case C_LAST: EACH(line->last);
     case C_WORD_SIZE: EACH(least(line->size * 8 / line->words, 255));
-    case C_KIND: EACH(own->kind);
-    case C_DEPTH: EACH(own->depth);
     case C_PLACE: EACH(share(line->before, facts->size));
     case C_INDEX: EACH(share((unsigned)i, facts->lines));
     case C_FROM_START: EACH(steps((unsigned)i));
     case C_FROM_END: EACH(steps((unsigned)(count - 1 - i)));
     case C_TITLE: EACH(title < 0 ? 0 : i < title ? 1 : i == title ? 2 : 3);
     case C_FROM_TITLE: EACH(title < 0 || i < title ? 0 : 1 + least((unsigned)(i - title), 254));
-    case C_GOOD: EACH(own->good);
-    case C_BAD: EACH(own->bad);
-    case C_BEST: EACH(own->best);
     case C_HEADING: return fill_headings(page, column, 0);
     case C_SINCE_HEADING: return fill_headings(page, column, 1);
-    case C_OWN_SIZE: EACH(own->q_size);
-    case C_OWN_LINES: EACH(own->q_lines);
-    case C_PARENT_SIZE: EACH(PARENT(own)->q_size);
-    case C_PARENT_LINK: EACH(PARENT(own)->q_link);
-    case C_PARENT_MEAN: EACH(PARENT(own)->q_mean);
-    case C_PARENT_LINES: EACH(PARENT(own)->q_lines);
-    case C_PARENT_MARKS: EACH(PARENT(own)->q_marks);
-    case C_PARENT_LONG: EACH(PARENT(own)->q_long);
-    case C_GRAND_SIZE: EACH(PARENT(PARENT(own))->q_size);
-    case C_GRAND_LINK: EACH(PARENT(PARENT(own))->q_link);
-    case C_GRAND_MEAN: EACH(PARENT(PARENT(own))->q_mean);
-    case C_GRAND_LINES: EACH(PARENT(PARENT(own))->q_lines);
-    case C_GRAND_MARKS: EACH(PARENT(PARENT(own))->q_marks);
-    case C_GRAND_LONG: EACH(PARENT(PARENT(own))->q_long);
-    case C_NEAR_SIZE: EACH(records[own->near].q_size);
-    case C_NEAR_LINK: EACH(records[own->near].q_link);
-    case C_NEAR_MEAN: EACH(records[own->near].q_mean);
-    case C_NEAR_LINES: EACH(records[own->near].q_lines);
-    case C_NEAR_MARKS: EACH(records[own->near].q_marks);
-    case C_NEAR_LONG: EACH(records[own->near].q_long);
-    case C_NEAR_SHARE: EACH(records[own->near].q_share);
-    case C_FAR_SIZE: EACH(records[own->far].q_size);
-    case C_FAR_LINK: EACH(records[own->far].q_link);
-    case C_FAR_MEAN: EACH(records[own->far].q_mean);
-    case C_FAR_LINES: EACH(records[own->far].q_lines);
-    case C_FAR_MARKS: EACH(records[own->far].q_marks);
-    case C_FAR_LONG: EACH(records[own->far].q_long);
-    case C_FAR_SHARE: EACH(records[own->far].q_share);
-    case C_PARENT_KIND: EACH(PARENT(own)->kind);
-    case C_GRAND_KIND: EACH(PARENT(PARENT(own))->kind);
-    case C_NEAR_KIND: EACH(records[own->near].kind);
-    case C_FAR_KIND: EACH(records[own->far].kind);
     case C_WINDOW_SIZE: return fill_window(page, column, WINDOW, 0);
     case C_WINDOW_LINK: return fill_window(page, column, WINDOW, 1);
     case C_WIDE_SIZE: return fill_window(page, column, 4 * WINDOW, 0);
@@ -329,7 +355,6 @@ static void fill_column(const Page *page, int number, unsigned char *column) {
 }
 
 #undef EACH
-#undef PARENT
 #undef ALL
 
 /* -- the model ------------------------------------------------------------------------------- */
@@ -385,11 +410,17 @@ static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines
     sum_records(page);
     sum_lines(page);
     find_best(page);
+    size_t each = (size_t)page->count + 1; /* never none */
+    page->sums = PyMem_Calloc(each * (1 + OF_PAGE), sizeof *page->sums);
+    page->quick = PyMem_Calloc((size_t)COUNT_OF(blocks->records, Record), sizeof *page->quick);
+    if (page->sums == NULL || page->quick == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; i < OF_PAGE; i++) page->of[i] = page->sums + (i + 1) * each;
     judge_records(page);
-    page->sums = PyMem_Calloc((size_t)page->count + 1, sizeof *page->sums);
-    if (page->sums != NULL) return 0;
-    PyErr_NoMemory();
-    return -1;
+    place_lines(page);
+    return 0;
 }
 
 /* Scores of all lines to `scores`, which has room for them: 0, or -1 if there is no memory. */
@@ -417,6 +448,7 @@ static int judge_lines(Page *page, unsigned char *scores) {
 static void free_lines(Page *page, Buffer *lines) {
     PyMem_Free(page->sums);
     PyMem_Free(page->opinions);
+    PyMem_Free(page->quick);
     buffer_free(lines);
 }
 

@@ -149,12 +149,16 @@ static unsigned hash_name(const char *name, Py_ssize_t size) {
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 static const struct element *find_element(const char *begin, const char *end) {
-    char name[NAME_SIZE];
+    char name[NAME_SIZE] = {0};
     Py_ssize_t size = end - begin;
+    unsigned hash = (unsigned)size;
     if (size > NAME_SIZE) return &unknown;
-    for (Py_ssize_t i = 0; i < size; i++) name[i] = lower(begin[i]);
-    for (struct element *e = table[hash_name(name, size)]; e != NULL; e = e->next)
-        if (e->size == size && memcmp(e->name, name, (size_t)size) == 0) return e;
+    for (Py_ssize_t i = 0; i < size; i++) {
+        name[i] = lower(begin[i]);
+        hash = hash * 31 + (unsigned char)name[i];
+    }
+    for (struct element *e = table[hash & 255]; e != NULL; e = e->next)
+        if (e->size == size && memcmp(e->name, name, NAME_SIZE) == 0) return e;
     return &unknown;
 }
 
