@@ -23,9 +23,9 @@ RATE = 0.4
 # Columns that are worth their time, by the numbers of `page/main_text`: of the line, of its
 # containers, of the lines around, of the page; then kinds of containers and hints.
 COLUMNS = (
-    0, 2, 3, 6, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 20, 23, 25, 34, 40, 43, 44, 47, 48,
-    53, 54, 56, 57, 58, 59, 61, 62, 63, 64, 65, 66, 67, 68, 80, 90, 92, 93, 95, 96,
-    110, 115, 116, 120, 123, 126, 130, 132, 134, 138, 171,
+    0, 2, 3, 6, 8, 9, 10, 11, 13, 15, 16, 17, 18, 20, 23, 25, 34, 40, 43, 44, 47,
+    53, 54, 57, 58, 59, 61, 62, 63, 65, 66, 67, 68, 80, 90, 92, 95, 96,
+    110, 115, 116, 123, 126, 132, 171,
 )  # fmt: skip
 SCORES = (70, 71, 72, 73, 75, 76)  # columns that come from the first trees
 SHIFTED = (0, 2, 3, 6, 8, 16, 17, 18, 25)  # columns that are looked at in other lines too
@@ -136,9 +136,7 @@ def _drawn(scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return kept, scale[kept] / chance[kept]
 
 
-def _asked(
-    tables: list[np.ndarray], asked: list[tuple[int, int]], kept: np.ndarray
-) -> np.ndarray:
+def _asked(tables: list[np.ndarray], asked: list[tuple[int, int]], kept: np.ndarray) -> np.ndarray:
     """The columns in question, with those of lines before and behind."""
     whole = np.concatenate(tables)
     pages = np.repeat(np.arange(len(tables)), [len(table) for table in tables])

@@ -13,25 +13,53 @@
 #include <stdint.h>
 #include "_main_model.h"
 
-#define BLOCKS_MAX 8192     /* lines with a score each; what follows is one more */
-#define RECORDS_MAX 32768    /* containers; those beyond count as the one around them */
-#define ITEMS_FIRST 256      /* room of a list at first */
-#define HINT_ATTRIBUTES 24   /* of a tag that are looked at */
-#define HINT_BYTES 256       /* of a class */
-#define HINT_WORD 16         /* letters of a word that may be known */
-#define NEAR 250             /* size of text that makes a container worth comparing with */
-#define FAR 1500             /* and that of a larger one */
-#define LONG_LINE 80         /* from here on it is probably a sentence */
-#define WINDOW 4             /* lines before and behind that are looked at together */
-#define TITLE_ROOM 512       /* bytes of the title that are compared */
-#define TITLE_LEAST 8        /* of a heading that may be the title */
-#define PADDING 8            /* bytes around a column: neighbours of the first and the last line */
+#define BLOCKS_MAX 8192    /* lines with a score each; what follows is one more */
+#define RECORDS_MAX 32768  /* containers; those beyond count as the one around them */
+#define ITEMS_FIRST 256    /* room of a list at first */
+#define HINT_ATTRIBUTES 24 /* of a tag that are looked at */
+#define HINT_BYTES 256     /* of a class */
+#define HINT_WORD 16       /* letters of a word that may be known */
+#define NEAR 250           /* size of text that makes a container worth comparing with */
+#define FAR 1500           /* and that of a larger one */
+#define LONG_LINE 80       /* from here on it is probably a sentence */
+#define WINDOW 4           /* lines before and behind that are looked at together */
+#define TITLE_ROOM 512     /* bytes of the title that are compared */
+#define TITLE_LEAST 8      /* of a heading that may be the title */
+#define PADDING 8          /* bytes around a column: neighbours of the first and the last line */
 
 /* What a container is; bits of `path` are numbered by it. */
 enum {
-    IN_LINE, OTHER, PARAGRAPH, LIST_ITEM, H1, H2, H3, H4, DATA_CELL, HEAD_CELL, TABLES, LISTS,
-    TERMS, NAV, HEADER, FOOTER, ASIDE, FORM, ARTICLE, MAIN, SECTION, QUOTE, FIGURE, PRESS, PREPARED,
-    DETAILS, DIALOG, CONTACT, FIELDS, NO_SCRIPT, KINDS
+    IN_LINE,
+    OTHER,
+    PARAGRAPH,
+    LIST_ITEM,
+    H1,
+    H2,
+    H3,
+    H4,
+    DATA_CELL,
+    HEAD_CELL,
+    TABLES,
+    LISTS,
+    TERMS,
+    NAV,
+    HEADER,
+    FOOTER,
+    ASIDE,
+    FORM,
+    ARTICLE,
+    MAIN,
+    SECTION,
+    QUOTE,
+    FIGURE,
+    PRESS,
+    PREPARED,
+    DETAILS,
+    DIALOG,
+    CONTACT,
+    FIELDS,
+    NO_SCRIPT,
+    KINDS
 };
 
 typedef struct {

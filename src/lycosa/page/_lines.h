@@ -135,7 +135,8 @@ static void take_back(Blocks *blocks, Py_ssize_t size) {
     blocks->seen = size;
 }
 
-/* Bytes of text were added behind `size` others (and what separates them): `fresh` in a new line. */
+/* Bytes of text were added behind `size` others (and what separates them): `fresh` in a new line.
+ */
 static int note_text(Scan *scan, Py_ssize_t size, Py_ssize_t start, int fresh) {
     Blocks *blocks = &scan->blocks;
     if (size < blocks->seen) take_back(blocks, size);
@@ -225,9 +226,17 @@ static void count_bytes(const unsigned char *p, const unsigned char *end, Counts
     while (p < end) {
         const unsigned char *stop = end - p > 4095 ? p + 4095 : end;
         uint64_t sum = 0, other = 0;
-        for (; stop - p >= 2; p += 2) {
-            sum += weight_of[p[0]];
-            other += weight_of[p[1]];
+        for (; stop - p >= 8; p += 8) {
+            uint64_t eight;
+            memcpy(&eight, p, 8); /* one load is quicker than eight */
+            sum += weight_of[eight & 255];
+            other += weight_of[eight >> 8 & 255];
+            sum += weight_of[eight >> 16 & 255];
+            other += weight_of[eight >> 24 & 255];
+            sum += weight_of[eight >> 32 & 255];
+            other += weight_of[eight >> 40 & 255];
+            sum += weight_of[eight >> 48 & 255];
+            other += weight_of[eight >> 56];
         }
         for (; p < stop; p++) sum += weight_of[*p];
         sum += other;
@@ -253,7 +262,7 @@ static unsigned char last_of(const unsigned char *begin, const unsigned char *en
     if (end[-3] == 0xE3 && end[-2] == 0x80 && c == 0x82) return 3; /* ideographic full stop */
     if (end[-3] == 0xEF && end[-2] == 0xBC && (c == 0x81 || c == 0x9F)) return 3; /* ! ? */
     if (end[-3] == 0xEF && end[-2] == 0xBC && (c == 0x9A || c == 0x8C)) return 2; /* : , */
-    return end[-3] == 0xE2 && end[-2] == 0x80; /* quotes, dots */
+    return end[-3] == 0xE2 && end[-2] == 0x80;                                    /* quotes, dots */
 }
 
 /* Marks between ideographs, which no single byte shows. */
@@ -334,14 +343,32 @@ static void fill_kinds(void) {
         [IN_LINE] = "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd "
                     "label mark nobr optgroup option picture q rb rp rt rtc ruby s samp small "
                     "source span strike strong sub sup time tt u var wbr",
-        [PARAGRAPH] = "p", [LIST_ITEM] = "li", [H1] = "h1", [H2] = "h2", [H3] = "h3",
-        [H4] = "h4 h5 h6", [DATA_CELL] = "td", [HEAD_CELL] = "th",
-        [TABLES] = "table tbody thead tfoot tr caption colgroup", [LISTS] = "ul ol menu dir",
-        [TERMS] = "dl dt dd", [NAV] = "nav", [HEADER] = "header hgroup", [FOOTER] = "footer",
-        [ASIDE] = "aside", [FORM] = "form search", [ARTICLE] = "article", [MAIN] = "main",
-        [SECTION] = "section", [QUOTE] = "blockquote", [FIGURE] = "figure figcaption",
-        [PRESS] = "button", [PREPARED] = "pre listing xmp plaintext",
-        [DETAILS] = "details summary", [DIALOG] = "dialog", [CONTACT] = "address",
+        [PARAGRAPH] = "p",
+        [LIST_ITEM] = "li",
+        [H1] = "h1",
+        [H2] = "h2",
+        [H3] = "h3",
+        [H4] = "h4 h5 h6",
+        [DATA_CELL] = "td",
+        [HEAD_CELL] = "th",
+        [TABLES] = "table tbody thead tfoot tr caption colgroup",
+        [LISTS] = "ul ol menu dir",
+        [TERMS] = "dl dt dd",
+        [NAV] = "nav",
+        [HEADER] = "header hgroup",
+        [FOOTER] = "footer",
+        [ASIDE] = "aside",
+        [FORM] = "form search",
+        [ARTICLE] = "article",
+        [MAIN] = "main",
+        [SECTION] = "section",
+        [QUOTE] = "blockquote",
+        [FIGURE] = "figure figcaption",
+        [PRESS] = "button",
+        [PREPARED] = "pre listing xmp plaintext",
+        [DETAILS] = "details summary",
+        [DIALOG] = "dialog",
+        [CONTACT] = "address",
         [FIELDS] = "fieldset legend"};
     memset(kind_of, OTHER, sizeof kind_of);
     for (int kind = 0; kind < KINDS; kind++)

@@ -1,9 +1,9 @@
 /* Features of the lines of a page, and the score that a small model makes of them.
 
-   A feature is a column: one byte for each line. The trees of `_main_model.h` are of equal depth and
-   ask the same question of all lines at a time, so the compiler makes vectors of them. A question
-   may be about a line before or behind. Some columns come from the scores of the first trees: the
-   second part of the trees looks at what the first one thinks of the lines around.
+   A feature is a column: one byte for each line. The trees of `_main_model.h` are of equal depth
+   and ask the same question of all lines at a time, so the compiler makes vectors of them. A
+   question may be about a line before or behind. Some columns come from the scores of the first
+   trees: the second part of the trees looks at what the first one thinks of the lines around.
 
    `main_text` has the same columns in Python. */
 
@@ -21,8 +21,22 @@ typedef struct {
 
 /* What lines have of a container, in bytes that a column can take: sizes and shares of its text,
    then what it is. */
-enum { Q_NONE, Q_SIZE, Q_LINK, Q_MEAN, Q_LINES, Q_MARKS, Q_LONG, Q_SHARE, Q_KIND, Q_DEPTH, Q_GOOD, Q_BAD,
-       Q_BEST, Q_END };
+enum {
+    Q_NONE,
+    Q_SIZE,
+    Q_LINK,
+    Q_MEAN,
+    Q_LINES,
+    Q_MARKS,
+    Q_LONG,
+    Q_SHARE,
+    Q_KIND,
+    Q_DEPTH,
+    Q_GOOD,
+    Q_BAD,
+    Q_BEST,
+    Q_END
+};
 
 typedef struct {
     uint64_t hints, own; /* of all around; of the innermost two */
@@ -218,14 +232,52 @@ static void fill_opinion(const Page *page, unsigned char *column, int which) {
 
 /* Columns by number; those of bits come behind them. */
 enum {
-    C_SIZE, C_WORDS, C_LINK, C_MARKS, C_MARK_SHARE, C_DIGITS, C_LAST, C_WORD_SIZE, C_KIND,
-    C_DEPTH, C_PLACE, C_INDEX, C_FROM_START, C_FROM_END, C_TITLE, C_FROM_TITLE,
-    C_GOOD, C_BAD, C_BEST, C_HEADING, C_SINCE_HEADING,
+    C_SIZE,
+    C_WORDS,
+    C_LINK,
+    C_MARKS,
+    C_MARK_SHARE,
+    C_DIGITS,
+    C_LAST,
+    C_WORD_SIZE,
+    C_KIND,
+    C_DEPTH,
+    C_PLACE,
+    C_INDEX,
+    C_FROM_START,
+    C_FROM_END,
+    C_TITLE,
+    C_FROM_TITLE,
+    C_GOOD,
+    C_BAD,
+    C_BEST,
+    C_HEADING,
+    C_SINCE_HEADING,
     C_OWN, /* from here on of containers: `of_container` */
-    C_WINDOW_SIZE = 53, C_WINDOW_LINK, C_WIDE_SIZE, C_WIDE_LINK,
-    C_PAGE_SIZE, C_PAGE_LINES, C_PAGE_LINK, C_PAGE_LONG, C_PAGE_MARKS, C_PAGE_PARAGRAPHS,
-    C_PAGE_ITEMS, C_PAGE_CELLS, C_PAGE_MEAN, C_PAGE_BEST, C_PAGE_ARTICLE, C_PAGE_MAIN, C_PAGE_H1,
-    C_SCORE, C_SCORE_OWN, C_SCORE_PARENT, C_SCORE_GRAND, C_SCORE_NEAR, C_SCORE_FAR, C_SCORE_PAGE,
+    C_WINDOW_SIZE = 53,
+    C_WINDOW_LINK,
+    C_WIDE_SIZE,
+    C_WIDE_LINK,
+    C_PAGE_SIZE,
+    C_PAGE_LINES,
+    C_PAGE_LINK,
+    C_PAGE_LONG,
+    C_PAGE_MARKS,
+    C_PAGE_PARAGRAPHS,
+    C_PAGE_ITEMS,
+    C_PAGE_CELLS,
+    C_PAGE_MEAN,
+    C_PAGE_BEST,
+    C_PAGE_ARTICLE,
+    C_PAGE_MAIN,
+    C_PAGE_H1,
+    C_SCORE,
+    C_SCORE_OWN,
+    C_SCORE_PARENT,
+    C_SCORE_GRAND,
+    C_SCORE_NEAR,
+    C_SCORE_FAR,
+    C_SCORE_PAGE,
     C_PATH,                     /* one for each kind */
     C_HINTS = C_PATH + KINDS,   /* one for each hint, of any container around */
     C_OWN_HINTS = C_HINTS + 64, /* the same of the innermost two */
@@ -316,41 +368,76 @@ static void fill_column(const Page *page, int number, unsigned char *column) {
         EACH(quick[of[i]].q[what]);
     }
     switch (number) {
-    case C_SIZE: EACH(steps(line->size));
-    case C_WORDS: EACH(steps(line->words));
-    case C_LINK: EACH(share(line->link, line->size));
-    case C_MARKS: EACH(steps(line->marks));
-    case C_MARK_SHARE: EACH(each_word(line->marks, line->words));
-    case C_DIGITS: EACH(share(line->digits, line->chars));
-    case C_LAST: EACH(line->last);
-    case C_WORD_SIZE: EACH(least(line->size * 8 / line->words, 255));
-    case C_PLACE: EACH(share(line->before, facts->size));
-    case C_INDEX: EACH(share((unsigned)i, facts->lines));
-    case C_FROM_START: EACH(steps((unsigned)i));
-    case C_FROM_END: EACH(steps((unsigned)(count - 1 - i)));
-    case C_TITLE: EACH(title < 0 ? 0 : i < title ? 1 : i == title ? 2 : 3);
-    case C_FROM_TITLE: EACH(title < 0 || i < title ? 0 : 1 + least((unsigned)(i - title), 254));
-    case C_HEADING: return fill_headings(page, column, 0);
-    case C_SINCE_HEADING: return fill_headings(page, column, 1);
-    case C_WINDOW_SIZE: return fill_window(page, column, WINDOW, 0);
-    case C_WINDOW_LINK: return fill_window(page, column, WINDOW, 1);
-    case C_WIDE_SIZE: return fill_window(page, column, 4 * WINDOW, 0);
-    case C_WIDE_LINK: return fill_window(page, column, 4 * WINDOW, 1);
-    case C_PAGE_SIZE: ALL(steps(facts->size));
-    case C_PAGE_LINES: ALL(steps(facts->lines));
-    case C_PAGE_LINK: ALL(share(facts->link, facts->size));
-    case C_PAGE_LONG: ALL(share(facts->sentences, facts->size));
-    case C_PAGE_MARKS: ALL(each_word(facts->marks, facts->words));
-    case C_PAGE_PARAGRAPHS: ALL(share(facts->paragraphs, facts->size));
-    case C_PAGE_ITEMS: ALL(share(facts->items, facts->size));
-    case C_PAGE_CELLS: ALL(share(facts->cells, facts->size));
-    case C_PAGE_MEAN: ALL(steps(facts->lines ? facts->size / facts->lines : 0));
-    case C_PAGE_BEST: ALL(share(facts->best_size, facts->size));
-    case C_PAGE_ARTICLE: ALL(facts->kinds >> ARTICLE & 1);
-    case C_PAGE_MAIN: ALL(facts->kinds >> MAIN & 1);
-    case C_PAGE_H1: ALL(facts->kinds >> H1 & 1);
-    case C_SCORE: EACH(so_far(page->sums[i]));
-    default: return fill_opinion(page, column, number - C_SCORE_OWN);
+    case C_SIZE:
+        EACH(steps(line->size));
+    case C_WORDS:
+        EACH(steps(line->words));
+    case C_LINK:
+        EACH(share(line->link, line->size));
+    case C_MARKS:
+        EACH(steps(line->marks));
+    case C_MARK_SHARE:
+        EACH(each_word(line->marks, line->words));
+    case C_DIGITS:
+        EACH(share(line->digits, line->chars));
+    case C_LAST:
+        EACH(line->last);
+    case C_WORD_SIZE:
+        EACH(least(line->size * 8 / line->words, 255));
+    case C_PLACE:
+        EACH(share(line->before, facts->size));
+    case C_INDEX:
+        EACH(share((unsigned)i, facts->lines));
+    case C_FROM_START:
+        EACH(steps((unsigned)i));
+    case C_FROM_END:
+        EACH(steps((unsigned)(count - 1 - i)));
+    case C_TITLE:
+        EACH(title < 0 ? 0 : i < title ? 1 : i == title ? 2 : 3);
+    case C_FROM_TITLE:
+        EACH(title < 0 || i < title ? 0 : 1 + least((unsigned)(i - title), 254));
+    case C_HEADING:
+        return fill_headings(page, column, 0);
+    case C_SINCE_HEADING:
+        return fill_headings(page, column, 1);
+    case C_WINDOW_SIZE:
+        return fill_window(page, column, WINDOW, 0);
+    case C_WINDOW_LINK:
+        return fill_window(page, column, WINDOW, 1);
+    case C_WIDE_SIZE:
+        return fill_window(page, column, 4 * WINDOW, 0);
+    case C_WIDE_LINK:
+        return fill_window(page, column, 4 * WINDOW, 1);
+    case C_PAGE_SIZE:
+        ALL(steps(facts->size));
+    case C_PAGE_LINES:
+        ALL(steps(facts->lines));
+    case C_PAGE_LINK:
+        ALL(share(facts->link, facts->size));
+    case C_PAGE_LONG:
+        ALL(share(facts->sentences, facts->size));
+    case C_PAGE_MARKS:
+        ALL(each_word(facts->marks, facts->words));
+    case C_PAGE_PARAGRAPHS:
+        ALL(share(facts->paragraphs, facts->size));
+    case C_PAGE_ITEMS:
+        ALL(share(facts->items, facts->size));
+    case C_PAGE_CELLS:
+        ALL(share(facts->cells, facts->size));
+    case C_PAGE_MEAN:
+        ALL(steps(facts->lines ? facts->size / facts->lines : 0));
+    case C_PAGE_BEST:
+        ALL(share(facts->best_size, facts->size));
+    case C_PAGE_ARTICLE:
+        ALL(facts->kinds >> ARTICLE & 1);
+    case C_PAGE_MAIN:
+        ALL(facts->kinds >> MAIN & 1);
+    case C_PAGE_H1:
+        ALL(facts->kinds >> H1 & 1);
+    case C_SCORE:
+        EACH(so_far(page->sums[i]));
+    default:
+        return fill_opinion(page, column, number - C_SCORE_OWN);
     }
 }
 
@@ -458,17 +545,14 @@ static int main_text(const Page *page, const unsigned char *scores, Buffer *out)
     for (int i = 0; i < page->count; i++)
         if (scores[i] > wanted) wanted = scores[i];
     if (wanted > MAIN_SCORE) wanted = MAIN_SCORE;
-    int before = -2;
     for (int i = 0; i < page->count; i++) {
-        const Line *line = &page->lines[i];
         if (scores[i] < wanted) continue;
-        Py_ssize_t start = line->start;
-        if (before == i - 1) /* with empty lines between, if there are some */
-            start = page->lines[before].end;
-        else if (before >= 0 && add(out, "\n", 1) < 0)
-            return -1;
-        if (add(out, page->text + start, line->end - start) < 0) return -1;
-        before = i;
+        int last = i; /* lines that follow each other, with empty ones between if there are some */
+        while (last + 1 < page->count && scores[last + 1] >= wanted) last++;
+        Py_ssize_t start = page->lines[i].start, size = page->lines[last].end - start;
+        if (out->size > 0 && add(out, "\n", 1) < 0) return -1;
+        if (add(out, page->text + start, size) < 0) return -1;
+        i = last;
     }
     return 0;
 }

@@ -545,9 +545,9 @@ static int anchor(Scan *scan, const Link *found) {
 }
 
 /* The attributes of other tags that `html` looks at. */
-static const char *const asked[] = {
-    "href", "src",  "rel",        "name",     "content",  "property", "itemprop",
-    "lang", "type", "http-equiv", "hreflang", "xml:lang", "datetime"};
+static const char *const asked[] = {"href",     "src",      "rel",     "name", "content",
+                                    "property", "itemprop", "lang",    "type", "http-equiv",
+                                    "hreflang", "xml:lang", "datetime"};
 
 static int is_asked(const Attribute *attribute) {
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
@@ -877,8 +877,7 @@ static int has_attribute(const Scan *scan, const Tag *tag, const char *name, Att
 static int note_script(Scan *scan, const Tag *tag, const char *from) {
     Attribute type;
     scan->signs.script_bytes += scan->at - from;
-    if (scan->data_left <= 0 || scan->items_left <= 0 ||
-        !has_attribute(scan, tag, "type", &type) ||
+    if (scan->data_left <= 0 || scan->items_left <= 0 || !has_attribute(scan, tag, "type", &type) ||
         !same_name(type.value, type.value_end, "application/ld+json"))
         return 0;
     const char *stop = cut_at(from, scan->at, scan->data_left);
@@ -1395,8 +1394,7 @@ static PyObject *all_columns(Scan *scan, const Py_buffer *sums) {
     if (columns != NULL) page.opinions = sum_opinions(&page);
     if (page.opinions != NULL) {
         unsigned char *to = (unsigned char *)PyBytes_AsString(columns);
-        for (int i = 0; i < C_END; i++)
-            fill_column(&page, i, to + (size_t)i * (size_t)page.count);
+        for (int i = 0; i < C_END; i++) fill_column(&page, i, to + (size_t)i * (size_t)page.count);
         PyObject *text = decoded_buffer(&scan->text);
         if (text != NULL) result = Py_BuildValue("(NOi)", text, columns, C_END);
     } else if (columns != NULL) {
@@ -1417,8 +1415,7 @@ static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *names, *result = NULL;
     Open stack[DEPTH_MAX + 2];
     Scan scan = {.stack = stack, .walk = WALK_MAX, .wanted = PY_SSIZE_T_MAX, .items_left = 1 << 16};
-    if (!PyArg_ParseTuple(args, "y*O!y*:features", &page, &PyDict_Type, &names, &sums))
-        return NULL;
+    if (!PyArg_ParseTuple(args, "y*O!y*:features", &page, &PyDict_Type, &names, &sums)) return NULL;
     if (read_page(&scan, &page, names) == 0) result = all_columns(&scan, &sums);
     close_page(&scan);
     PyBuffer_Release(&page);

@@ -6,14 +6,13 @@ Owns what is counted. Both readers count while they read (`_scan.c`, `html_scan`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Elements whose start tags are counted.
 COUNTED = ("form", "script", "iframe", "p", "img", "article", "input", "li", "a", "h1", "h2", "h3")
 
 
-@dataclass(slots=True, frozen=True)
-class Signs:
+class Signs(NamedTuple):
     """What a page is made of. Sizes are in letters; an ideograph counts as three."""
 
     forms: int = 0
