@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
 from main_text import model
@@ -66,8 +67,8 @@ HINTS = (
 )
 GOOD = (7, 8, 23, 28, 29, 30)  # hints that mostly mean main text
 BAD = (0, 1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 31)  # that mostly mean none
-SOURCE = """Made by bench/main_text/train.py from the development part of WCXB (Web Content Extraction
-Benchmark, Murrough Foley, 2026, CC BY 4.0). Not written by hand: train again instead."""
+SOURCE = """Made by bench/main_text/train.py from the development part of WCXB (Web Content
+Extraction Benchmark, Murrough Foley, 2026, CC BY 4.0). Not written by hand: train again instead."""
 
 
 def write(made: model.Model) -> None:
@@ -77,9 +78,9 @@ def write(made: model.Model) -> None:
     HEADER.write_text(_header(made, columns, len(first)), "utf-8")
     MODULE.write_text(_module(made), "utf-8")
     path = f"{TOOLS}:{os.environ.get('PATH', '')}"
-    for name, *rest in (("ruff", "format", "-q", MODULE), ("clang-format", "-i", HEADER)):
+    for name, rest in (("ruff", ["format", "-q", MODULE]), ("clang-format", ["-i", HEADER])):
         if program := shutil.which(name, path=path):
-            subprocess.run([program, *rest], check=True)
+            subprocess.run([program, *map(str, rest)], check=True)
 
 
 def _columns(made: model.Model, trees: range) -> list[int]:
@@ -146,14 +147,16 @@ def _module(made: model.Model) -> str:
     questions = "\n".join(
         " ".join(f"{c},{shift},{more}" for c, shift, more in tree) for tree in made.questions
     )
-    leaves = "\n".join(_wrapped(tree) for tree in made.leaves)
-    hints = "\n".join(f"    {words!r}," for words in HINTS)
-    return f'''"""The model of the main text: what `main_text` asks of lines, and what follows from the answers.
+    leaves = "\n".join(textwrap.fill(" ".join(map(str, tree)), 99) for tree in made.leaves)
+    hints = ";\n".join(textwrap.fill(words, 96) for words in HINTS)
+    return f'''"""The model of the main text: what `main_text` asks of lines, and what follows from it.
 
 {SOURCE}
 """
 
 from __future__ import annotations
+
+from operator import methodcaller
 
 MAIN_SCORE = {MAIN_SCORE}  # from here on a line is main text
 UNIT = {model.UNIT}  # of a sum: a factor of e in the odds
@@ -163,9 +166,10 @@ BIAS = {made.bias}
 FIRST = {made.first}  # trees that do not ask what others think
 
 # Words of classes and ids, by hint; and hints that mostly mean main text, or none.
-HINTS = (  # fmt: skip
+_HINTS = """
 {hints}
-)
+"""
+HINTS = [" ".join(words.split()) for words in _HINTS.split(";")]
 GOOD_HINTS = {_bits(GOOD):#x}
 BAD_HINTS = {_bits(BAD):#x}
 
@@ -178,23 +182,19 @@ SCORE_STEPS = bytes.fromhex(
 _QUESTIONS = """
 {questions}
 """
-# Two lines a tree.
+# Of all trees, one after the other.
 _LEAVES = """
 {leaves}
 """
+_comma = methodcaller("split", ",")
 QUESTIONS = [
-    [(int(c), int(shift), int(more)) for c, shift, more in (each.split(",") for each in tree.split())]
+    [(int(c), int(shift), int(more)) for c, shift, more in map(_comma, tree.split())]
     for tree in _QUESTIONS.strip().splitlines()
 ]
 _numbers = [int(number) for number in _LEAVES.split()]
 _SIZE = len(_numbers) // len(QUESTIONS)
 LEAVES = [_numbers[at : at + _SIZE] for at in range(0, len(_numbers), _SIZE)]
 '''
-
-
-def _wrapped(values: list[int]) -> str:
-    half = len(values) // 2
-    return "\n".join(" ".join(map(str, part)) for part in (values[:half], values[half:]))
 
 
 def _hex(data: bytes) -> str:

@@ -4,9 +4,9 @@
     python bench/main_text/train.py --gold wcxb-dev.jsonl.zst --cross DIR
 
 The second one trains five times, each time without a fifth of the sites, and writes what the model
-finds on the pages of these: DIR/texts.jsonl for the scorer of the gold data, and DIR/ideographs.jsonl
-for the same pages with every word as one to three ideographs. It prints both scores. It needs
-numpy, catboost and publicsuffixlist, which are not needed to crawl, and the compiled reader.
+finds on the pages of these: DIR/texts.jsonl for the scorer of the gold data, DIR/ideographs.jsonl
+for the same pages with every word as one to three ideographs. It prints the scores of both. It
+needs numpy, catboost and publicsuffixlist, which are not needed to crawl, and the compiled reader.
 After the tables have changed, build the compiled modules again.
 """
 

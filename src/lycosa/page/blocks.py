@@ -69,6 +69,8 @@ class Record:
         self.near = self.far = self.best = 0
         self.size = self.link = self.lines = self.marks = self.words = self.sentences = 0
         self.path = self.hints = self.depth = self.good = self.bad = 0
+        self.q_size = self.q_link = self.q_mean = self.q_lines = 0
+        self.q_marks = self.q_long = self.q_share = 0
         if around is not None:
             self.path = around.path | 1 << kind
             self.hints = around.hints | own
@@ -101,7 +103,7 @@ class Line:
 
 
 def _last(text: str) -> int:
-    """How a line ends: 3 as a sentence does, 2 as one that goes on, 1 in another mark, 0 in none."""
+    """How a line ends: 3 as a sentence, 2 as one that goes on, 1 in another mark, 0 in none."""
     last = text[-1]
     if last in '")' and len(text) > 1:
         last = text[-2]
@@ -169,6 +171,14 @@ class Notes:
         if not self.title:
             words = " ".join(re.split(f"[{SPACES}]+", title.strip(SPACES)))
             self.title = words.encode()[:TITLE_BYTES]
+
+    def signs(self, lines: list[Line]) -> tuple[int, ...]:
+        """What `signs.Signs` wants of lines, once their containers are summed up."""
+        root, links = self.records[0], 0
+        for line in lines:
+            listed = self.records[line.record].path >> LIST_ITEM & 1
+            links += bool(listed) and line.link * 10 >= line.size * 9
+        return len(lines), root.size, root.link, root.sentences, links
 
     def lines(self, text: str, pieces: list[str]) -> list[Line]:
         """The lines of a text that is made of these pieces, with spaces folded."""

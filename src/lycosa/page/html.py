@@ -136,7 +136,7 @@ def parse_html(
     found.main = main[:max_text]
     found.scores = scores
     found.published, found.site_name = reader.facts.published, reader.facts.site_name
-    found.signs = Signs(*signs, refresh=reader.refresh, generator=reader.generator)
+    found.signs = Signs._make((*signs, reader.refresh, reader.generator))
     found.links = [] if obey_nofollow and found.nofollow else list(reader.links)
     found.links_dropped += dropped
     return found

@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from lycosa.page import main_text
-from lycosa.page.blocks import LIST_ITEM, Line, Notes, visible_size
+from lycosa.page.blocks import Line, Notes, visible_size
 from lycosa.page.html_attributes import (
     ATTRIBUTE,
     attributes_of,
@@ -55,6 +55,7 @@ from lycosa.page.html_elements import (
     VOID,
     Open,
 )
+from lycosa.page.html_raw import ENDS, script_end
 from lycosa.page.html_references import in_attribute, in_text, in_title
 from lycosa.page.html_stack import (
     BUTTONS,
@@ -118,12 +119,6 @@ _TOKEN = re.compile(
 ).match
 _TAG_BEGINS = re.compile(r"/?[A-Za-z]").match
 _COMMENT_END = re.compile(r"--!?>").search
-_SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_WS}/>])", re.I | re.A).search
-_RAW = ("script", "style", "textarea", "title", "iframe", "noframes", "noembed", "xmp")
-_ENDS = {
-    name: re.compile(rf"</{name}(?=[{_WS}/>]|\Z)", re.I | re.A).search
-    for name in (*_RAW, "noscript")
-}
 
 
 def scan(
@@ -402,10 +397,12 @@ class _Page(Stack):
             self.write(SEPARATOR + page[at:end])
             return end
         if name == "script":
-            return self.script(at, end)
+            stop, steps = script_end(page, at, end, self.slow)
+            self.slow -= steps
+            return stop
         if name == "noscript" and self.unclosed:
             return at
-        found = _ENDS[name](page, at, end)
+        found = ENDS[name](page, at, end)
         stop = found.start() if found else end
         if name == "title" and self.items_left > 0:
             text = page[at : min(stop, at + TITLE_BYTES)].encode()[:TITLE_BYTES]
@@ -429,32 +426,6 @@ class _Page(Stack):
         self.cut(depth)
         self.noscript_chars += sum(map(visible_size, self.texts[texts:]))
 
-    def script(self, at: int, end: int) -> int:
-        """Where a script ends, which may have been hidden from old browsers by a comment."""
-        found = _ENDS["script"](self.page, at, end)
-        stop = found.start() if found else end
-        if self.page.find("<!--", at, stop) < 0:
-            return stop
-        escaped = double = False
-        while found := _SCRIPT(self.page, at, end):
-            self.slow -= 1
-            if self.slow < 0:
-                return end
-            at = found.end()
-            token = found[0]
-            if token == "<!--":
-                escaped = True
-                at -= 2  # its own dashes may be those of the end
-            elif token == "-->":
-                escaped = double = False
-            elif found[1]:
-                if not double:
-                    return found.start()
-                double = False
-            elif escaped:
-                double = True
-        return end
-
     # -- what tags say ------------------------------------------------------------------------
 
     def note_script(self, attributes: str, at: int, stop: int) -> None:
@@ -470,14 +441,8 @@ class _Page(Stack):
 
     def signs(self, lines: list[Line]) -> tuple[int, ...]:
         """What was counted, in the order of `signs.Signs`."""
-        records = self.notes.records
-        links = sum(
-            bool(records[line.record].path >> LIST_ITEM & 1) and line.link * 10 >= line.size * 9
-            for line in lines
-        )
-        counted = (self.passwords, self.script_bytes, self.noscript_chars, len(lines))
-        sizes = (records[0].size, records[0].link, records[0].sentences, links)
-        return (*self.counts.values(), *counted, *sizes)
+        counted = (self.passwords, self.script_bytes, self.noscript_chars)
+        return (*self.counts.values(), *counted, *self.notes.signs(lines))
 
     def keep(self, item: Any) -> None:
         self.items.append(item)
