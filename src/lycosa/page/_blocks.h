@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include "_main_model.h"
 
-#define BLOCKS_MAX 8192    /* lines with a score each; what follows is one more */
-#define RECORDS_MAX 32768  /* containers; those beyond count as the one around them */
+#define BLOCKS_MAX 4096    /* lines with a score each; what follows is one more */
+#define RECORDS_MAX 8192   /* containers; those beyond count as the one around them */
 #define ITEMS_FIRST 256    /* room of a list at first */
 #define HINT_ATTRIBUTES 24 /* of a tag that are looked at */
 #define HINT_BYTES 256     /* of a class */

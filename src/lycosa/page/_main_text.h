@@ -131,7 +131,8 @@ static void judge_records(Page *page) {
         q[Q_BEST] = record->best;
         q[Q_SIZE] = steps(record->size);
         q[Q_LINES] = steps(record->lines);
-        if (!record->inner && record->size < NEAR) continue; /* it is nobody's place but its own */
+        if (i > 0 && !record->inner && record->size < NEAR)
+            continue; /* nobody's place but its own */
         q[Q_LINK] = share(record->link, record->size);
         q[Q_MEAN] = steps(record->lines ? record->size / record->lines : 0);
         q[Q_MARKS] = each_word(record->marks, record->words);

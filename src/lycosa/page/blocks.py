@@ -14,8 +14,8 @@ from typing import Any
 
 from lycosa.page.main_model import BAD_HINTS, GOOD_HINTS, HINTS
 
-MAX_BLOCKS = 8_192  # lines with a score each; what follows is one more
-MAX_RECORDS = 32_768  # containers; those beyond count as the one around them
+MAX_BLOCKS = 4_096  # lines with a score each; what follows is one more
+MAX_RECORDS = 8_192  # containers; those beyond count as the one around them
 NEAR = 250  # size of text that makes a container worth comparing with
 FAR = 1_500  # and that of a larger one
 LONG_LINE = 80  # from here on it is probably a sentence
@@ -47,6 +47,7 @@ SPACES = " \t\n\f\r"
 _INVISIBLE = dict.fromkeys(map(ord, SPACES + "\xa0\0\x1e"))
 _NOT_SEEN = "".join(map(chr, _INVISIBLE))
 _WORDS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+").findall
+_may_hint = re.compile("class|id|role|itemprop", re.I | re.A).search  # most tags say nothing
 _IDEOGRAPHS = re.compile("[\u3000-\udfff]").findall
 _WIDE_MARKS = re.compile("[\uf000-\uffff]").findall
 _MARKS = re.compile("[.,;:!?]").findall
@@ -142,7 +143,8 @@ class Notes:
         spots = self.spots
         while spots and spots[-1][0] >= at:
             spots.pop()
-        spots.append((at, self.record_here(stack), link))
+        record = self.known.get(id(stack[-1]))
+        spots.append((at, self.record_here(stack) if record is None else record, link))
 
     def record_here(self, stack: Sequence[Any]) -> int:
         """The record of the innermost container. Each element is looked at once."""
@@ -162,7 +164,7 @@ class Notes:
     def new_record(self, kind: int, attributes: str, parent: int) -> int:
         if len(self.records) >= MAX_RECORDS:
             return parent
-        own = hints_of(self.attributes(attributes)) if attributes else 0
+        own = hints_of(self.attributes(attributes)) if _may_hint(attributes) else 0
         self.records.append(Record(kind, parent, own, self.records[parent]))
         return len(self.records) - 1
 

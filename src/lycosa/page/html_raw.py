@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _WS = r" \t\n\f\r"
-_SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_WS}/>])", re.I | re.A).search
+_SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_WS}/>]|\Z)", re.I | re.A).search
 _RAW = ("script", "style", "textarea", "title", "iframe", "noframes", "noembed", "xmp")
 ENDS = {
     name: re.compile(rf"</{name}(?=[{_WS}/>]|\Z)", re.I | re.A).search
