@@ -43,9 +43,7 @@ _kind_of = {name: kind for kind, names in enumerate(KINDS) for name in names.spl
 _hint_of = {word: 1 << bit for bit, words in enumerate(HINTS) for word in words.split()}.get
 
 SPACES = " \t\n\f\r"
-# What is no visible character: it is folded to one space, or nothing.
-_INVISIBLE = dict.fromkeys(map(ord, SPACES + "\xa0\0\x1e"))
-_NOT_SEEN = "".join(map(chr, _INVISIBLE))
+_NOT_SEEN = SPACES + "\xa0\0\x1e"  # folded to one space, or nothing
 _WORDS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+").findall
 _may_hint = re.compile("class|id|role|itemprop", re.I | re.A).search  # most tags say nothing
 _IDEOGRAPHS = re.compile("[\u3000-\udfff]").findall
@@ -153,6 +151,8 @@ class Notes:
         while depth > 0 and id(stack[depth]) not in known:
             depth -= 1
         record = known.get(id(stack[depth]), 0)
+        if len(self.records) >= MAX_RECORDS and len(stack) - depth < 4:
+            return record  # there will be no other
         for element in stack[depth + 1 :]:
             kind = _kind(element)
             if kind != IN_LINE:
@@ -187,16 +187,24 @@ class Notes:
         places = _Places(self.spots, pieces)
         found = []
         for start, line in lines_of(text):
-            seen = line.translate(_INVISIBLE)
             each = Line(start, line, places.record())
-            each.link = places.links(seen)
+            each.link = places.links(line, visible_size(line))
             found.append(each)
         return found
 
 
 def visible_size(text: str) -> int:
     """How many characters of a text are seen."""
-    return len(text.translate(_INVISIBLE))
+    if text.isalnum():
+        return len(text)
+    return len(text) - sum(map(text.count, _NOT_SEEN))
+
+
+def _visible(text: str) -> str:
+    for each in _NOT_SEEN:
+        if each in text:
+            text = text.replace(each, "")
+    return text
 
 
 def _kind(element: Sequence[Any]) -> int:
@@ -213,7 +221,7 @@ class _Places:
         end = 0
         for at, record, link in spots:
             if at < len(pieces):
-                end += len(pieces[at].translate(_INVISIBLE))
+                end += visible_size(pieces[at])
                 self.ends.append((end, record, link))
         self.ends.append((1 << 60, 0, False))
         self.at = self.spot = 0
@@ -224,21 +232,21 @@ class _Places:
             self.spot += 1
         return self.ends[self.spot][1]
 
-    def links(self, seen: str) -> int:
-        """The size of links in the next characters, which are then behind us."""
-        start, size = self.at, 0
-        self.at += len(seen)
-        at = start
+    def links(self, line: str, size: int) -> int:
+        """The size of links in a line of so many visible characters, which are then behind us."""
+        start, at, seen, found = self.at, self.at, "", 0
+        self.at += size
         while at < self.at:
             end, _, link = self.ends[self.spot]
             stop = min(end, self.at)
             if link:
+                seen = seen or _visible(line)
                 part = seen[at - start : stop - start]
-                size += len(part) + (0 if part.isascii() else 2 * len(_IDEOGRAPHS(part)))
+                found += len(part) + (0 if part.isascii() else 2 * len(_IDEOGRAPHS(part)))
             at = stop
             if end <= self.at:
                 self.spot += 1
-        return size
+        return found
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:
