@@ -18,14 +18,14 @@ from main_text import gold
 
 UNIT = 4096  # of a sum: the logarithm of the odds by which a score changes by a factor of e
 DEPTH = 6
-FIRST, SECOND = 16, 10  # trees
-RATE = 0.4
+FIRST, SECOND = 22, 14  # trees
+RATE = 0.33
 # Columns that are worth their time, by the numbers of `page/main_text`: of the line, of its
 # containers, of the lines around, of the page; then kinds of containers and hints.
 COLUMNS = (
     0, 2, 3, 6, 8, 9, 10, 11, 13, 15, 16, 17, 18, 20, 23, 25, 34, 40, 43, 44, 47,
     53, 54, 57, 58, 59, 61, 62, 63, 65, 66, 67, 68, 80, 90, 92, 95, 96,
-    110, 115, 116, 123, 126, 132, 171,
+    110, 115, 116, 123, 126, 127, 129, 130, 132, 140, 142, 171,
 )  # fmt: skip
 SCORES = (70, 71, 72, 73, 75, 76)  # columns that come from the first trees
 SHIFTED = (0, 2, 3, 6, 8, 16, 17, 18, 25)  # columns that are looked at in other lines too
@@ -33,7 +33,9 @@ SHIFTED_LATER = (70, 71)
 SHIFTS = (-2, -1, 1, 2)
 IDEOGRAPHS_EACH = 4  # of so many pages one is trained in ideographs too
 DRAWN = 0.03  # weight of a line from which on it is surely trained on
-OTHERS_COUNT = 1.5  # of pages that are no articles: most are
+# Weights of types of pages: most pages are articles, and those of products differ most.
+TYPES = {"article": 1.0, "product": 3.0}
+OTHERS = 1.5
 
 Question = tuple[int, int, int]  # column, line before or behind, the value that must be exceeded
 
@@ -106,7 +108,7 @@ def score_steps() -> np.ndarray:
 def weights(page: gold.Page) -> np.ndarray:
     """A page counts by the root of its words: long ones do not decide alone."""
     words = max(float(page.labels @ page.sizes), 60.0)
-    kind = 1.0 if page.type == "article" else OTHERS_COUNT
+    kind = TYPES.get(page.type, OTHERS)
     return np.minimum((page.sizes + 1) / (words * 500) ** 0.5, 1.0) * kind
 
 
