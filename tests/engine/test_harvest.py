@@ -14,7 +14,9 @@ from lycosa.engine import harvest
 from lycosa.engine.harvest import SentLinks
 from lycosa.engine.page_rows import http_date_ms
 from lycosa.engine.visit_result import Result
+from lycosa.page.simhash import simhash
 from lycosa.records import Flag, Response, Truncated
+from lycosa.urls.fingerprint import content_hash
 from lycosa.urls.scope import ScopeRules
 from support.cpu import cpu_seconds
 from support.harvest_bench import HTML, Bench
@@ -68,6 +70,35 @@ def test_a_page_knows_its_language() -> None:
     assert (row.outcome, row.language, row.language_score) == ("ok", "de", 100)
     text = orjson.loads(row.text_row)
     assert (text["lang"], text["languages"]) == ("en", [["de", 1.0]])
+
+
+ARTICLE = (
+    "<html lang=de><title>Die Stadt</title><link rel=canonical href=/c>"
+    "<meta property=og:site_name content='Die Zeitung'>"
+    "<meta property=article:published_time content=2024-05-06>"
+    "<nav class=menu><ul>" + "<li><a href=/m>The menu of our pages</a></li>" * 12 + "</ul></nav>"
+    "<main><article class=content><h1>Die Stadt</h1>" + "<p>Die alte Stadt liegt am Ufer des"
+    " Flusses, und jedes Jahr besuchen sie viele Menschen aus fernen L\u00e4ndern, um ihre"
+    " M\u00e4rkte und G\u00e4rten zu sehen.</p>" * 6 + "</article></main>"
+    "<footer class=footer><p>Copyright, <a href=/i>imprint</a></p></footer>"
+)
+
+
+def test_the_main_text_is_kept_and_what_a_page_is_about_comes_of_it() -> None:
+    bench = Bench()
+    bench.page(ARTICLE.encode())
+    (row,) = bench.batch.pages
+    text = orjson.loads(row.text_row)
+    main = text["main"]
+    assert "Ufer" in main and "menu" not in main and "menu" in text["text"]
+    assert (row.text_chars, row.main_chars) == (len(text["text"]), len(main))
+    spans = [text["text"][start:end] for start, end, _ in text["blocks"]]
+    assert spans == text["text"].split("\n")
+    assert row.content_hash == content_hash(text["text"])
+    assert row.simhash == simhash(main) != simhash(text["text"])
+    assert text["languages"] == [["de", 1.0]]
+    assert (text["published"], text["site_name"]) == ("2024-05-06", "Die Zeitung")
+    assert text["canonical"] == "https://a.test/c"
 
 
 def test_a_page_in_another_language_is_not_kept_and_its_links_are_one_deeper() -> None:

@@ -29,7 +29,7 @@ from lycosa.fetch import receive, transfer
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node import seed_file
-from lycosa.page import charset, decode, encoding, html, language, simhash, sitemaps
+from lycosa.page import blocks, charset, decode, encoding, html, language, simhash, sitemaps
 from lycosa.politeness import retry as retrying
 from lycosa.politeness import robots
 from lycosa.records import Flag, Response
@@ -106,8 +106,10 @@ def scan(data: bytes) -> None:
     (items, chars, at), page = take(data, 3)
     items = (0, 1, 3, 12_000)[items % 4]
     chars = (0, 1, 50, 4_000_000)[chars % 4]
-    found, notes, dropped = COMPILED_SCAN(page, html5, items, chars)
+    found, notes, dropped, scores, main, _ = COMPILED_SCAN(page, html5, items, chars)
     assert isinstance(found, str) and len(notes) <= items and dropped >= 0
+    assert len(scores) == len(blocks.lines_of(found)) and max(scores, default=0) <= 100
+    assert bool(main) == bool(found) and len(main) <= len(found)
     if at % 8 == 7:
         without_memory(at // 8, partial(COMPILED_SCAN, page, html5, items, chars))
 

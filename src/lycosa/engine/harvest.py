@@ -225,7 +225,7 @@ class Harvest:
         parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]
         row.charset = parsed.charset
-        found = languages(parsed.text, parsed.lang)
+        found = languages(parsed.main or parsed.text, parsed.lang)
         wanted = self._in_wanted(found, parsed.lang)
         if parsed.noindex:
             row.outcome = Outcome.NOINDEX
@@ -272,7 +272,8 @@ class Harvest:
     def _keep_text(self, url: QueuedUrl, parsed: Parsed, row: PageRow, found: Shares) -> None:
         row.text_chars = len(parsed.text)
         row.content_hash = content_hash(parsed.text)
-        row.simhash = simhash(parsed.text)
+        row.main_chars = len(parsed.main)
+        row.simhash = simhash(parsed.main or parsed.text)
         row.text_row = text_row(
             row.url,
             row.fetched_ms,
@@ -284,7 +285,12 @@ class Harvest:
             content_type=row.content_type,
             charset=parsed.charset,
             content_hash=row.content_hash,
+            main=parsed.main,
+            blocks=parsed.blocks,
             languages=found,
+            published=parsed.published,
+            site_name=parsed.site_name,
+            canonical=_canonical_of(parsed, url.url),
             simhash=row.simhash,
         )
 
@@ -388,6 +394,14 @@ def _note_edges(edges: dict[tuple[str, str], int], source: str, targets: dict[st
     if len(edges) < MOST_EDGES:
         for target, links in targets.items():
             edges[source, target] = edges.get((source, target), 0) + links
+
+
+def _canonical_of(parsed: Parsed, url: str) -> str:
+    """The address that a page names as its own, '' if it names none."""
+    if not parsed.canonical:
+        return ""
+    base = canonical(parsed.base, url) if parsed.base else None
+    return canonical(parsed.canonical, base or url) or ""
 
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "../_buffer.h"
+#include "_blocks.h"
 
 /* What an element is. `html_elements` has the same list in Python. */
 enum {
@@ -80,6 +81,7 @@ enum {
 #define WAITING_MAX 16   /* formatting elements that wait to go on */
 #define WALK_MAX 50000   /* steps through the stack that one page may cost */
 #define FIRST_ROOM 512   /* bytes of a buffer at first */
+#define DATA_MAX 65536   /* bytes of JSON in scripts that are kept */
 
 /* A name in lower case as two numbers, which are compared quickly. */
 typedef struct {
@@ -103,7 +105,7 @@ static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *ma
     *tbody_, *tr_, *td_, *th_, *caption_, *col_, *select_, *frameset_, *frame_, *noframes_,
     *template_, *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_,
     *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_, *note_, *dialog_, *textarea_, *xmp_,
-    *pre_, *listing_;
+    *pre_, *listing_, *input_, *time_;
 
 /* What a byte is, so that runs of ordinary ones are skipped quickly. */
 enum {
@@ -149,7 +151,20 @@ typedef struct {
     unsigned char space, line; /* pending before it, if it hides what follows */
     Due due;
     Py_ssize_t text, items; /* and what there was */
+    int record;             /* the container that it is, or is in, and 1; 0: not looked at yet */
 } Open;
+
+/* What is counted for labels; `signs` has the same in Python. */
+enum { SIGNS = 12 };
+static const char *const counted_names[SIGNS] = {
+    "form", "script", "iframe", "p", "img", "article", "input", "li", "a", "h1", "h2", "h3"};
+static unsigned char count_of[ELEMENTS_MAX]; /* which of them an element is, from 1; 0: none */
+
+typedef struct {
+    unsigned tags[SIGNS + 1];
+    unsigned passwords, noscript_chars;
+    Py_ssize_t script_bytes;
+} Signs;
 
 typedef struct {
     const char *at, *end;
@@ -172,6 +187,10 @@ typedef struct {
     int form;     /* one is open: another one in it is ignored */
     int unclosed; /* there is no more </noscript> */
     Buffer value; /* of an attribute, or a title, decoded */
+    Blocks blocks;
+    Signs signs;
+    Py_ssize_t data_left; /* bytes of JSON in scripts that may still be kept */
+    int times;            /* <time> with what it says */
 } Scan;
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
@@ -254,7 +273,8 @@ static int add_many(Buffer *buffer, const char *one, int count) {
     return 0;
 }
 
-/* Writes what is pending, if it is more than a single space or line end. */
+/* Writes what is pending, if it is more than a single space or line end: 1 if that begins a line,
+   -1 for an error. */
 static int put_due(Scan *scan) {
     Buffer *text = &scan->text;
     Due *due = &scan->due;
@@ -266,19 +286,27 @@ static int put_due(Scan *scan) {
     if (add_many(text, "\n", lines) < 0 || add_many(text, "\t", due->cells) < 0 ||
         add_many(text, "\t", due->tabs) < 0 || add_many(text, " ", due->blanks) < 0)
         return -1;
-    return 0;
+    return lines > 0;
 }
+
+static int note_text(Scan *scan, Py_ssize_t before, Py_ssize_t start, int fresh);
+static int note_link(Scan *scan, Py_ssize_t before, Py_ssize_t start);
 
 /* Visible characters without white space, after what is pending. */
 static int put(Scan *scan, const char *data, Py_ssize_t size) {
     Buffer *text = &scan->text;
-    if (text->size >= scan->wanted) return 0;
+    Py_ssize_t before = text->size;
+    int fresh = before == 0; /* it begins a line */
+    if (before >= scan->wanted) return 0;
     if (scan->due.some) {
-        if (put_due(scan) < 0) return -1;
+        int begins = put_due(scan);
+        if (begins < 0) return -1;
+        fresh |= begins;
         scan->due.some = scan->due.breaks = scan->due.tabs = scan->due.blanks = 0;
-    } else if (text->size > 0) {
+    } else if (before > 0) {
         if (scan->line) {
-            if (text->size > scan->due.row) scan->due.torn = 1;
+            fresh = 1;
+            if (before > scan->due.row) scan->due.torn = 1;
             if (add(text, "\n", 1) < 0) return -1;
         } else if (scan->space) {
             if (add(text, " ", 1) < 0) return -1;
@@ -286,7 +314,8 @@ static int put(Scan *scan, const char *data, Py_ssize_t size) {
     }
     scan->line = scan->space = 0;
     scan->due.cells = 0;
-    return add(text, data, size);
+    Py_ssize_t start = text->size;
+    return add(text, data, size) < 0 ? -1 : note_text(scan, before, start, fresh);
 }
 
 /* -- character references ------------------------------------------------------------------ */
@@ -458,10 +487,11 @@ static int rare_at(const char *p, const char *end, int *size) {
 
 /* Persian, Hindi and emojis are spelled with joiners; behind ASCII or a space they mean nothing. */
 static int put_joiner(Scan *scan, const char *p) {
-    const Buffer *text = &scan->text;
-    int pending = scan->line || scan->space || scan->due.some;
-    if (pending || text->size == 0 || !(text->data[text->size - 1] & 0x80)) return 0;
-    return put(scan, p, 3);
+    Buffer *text = &scan->text;
+    Py_ssize_t before = text->size;
+    if (scan->line || scan->space || scan->due.some || before >= scan->wanted) return 0;
+    if (before == 0 || !(text->data[before - 1] & 0x80)) return 0;
+    return add(text, p, 3) < 0 ? -1 : note_link(scan, before, before);
 }
 
 static int visible_as(Scan *scan, const char *p, const char *end, int literal, int pre);
@@ -666,6 +696,11 @@ static const char *skip_tag(const char *p, const char *end, int *closed, Hints *
     }
 }
 
+static struct element *element_of(const char *name, Py_ssize_t size);
+
+#include "_lines.h"
+#include "_main_text.h"
+
 /* Where a text is cut to at most so many bytes, never inside a character. */
 static const char *cut_at(const char *begin, const char *end, Py_ssize_t most) {
     if (end - begin <= most) return end;
@@ -729,8 +764,9 @@ static int anchor(Scan *scan, const Link *found) {
 }
 
 /* The attributes of other tags that `html` looks at. */
-static const char *const asked[] = {"href", "src",  "rel",      "name",       "content",
-                                    "lang", "type", "xml:lang", "http-equiv", "hreflang"};
+static const char *const asked[] = {"href",     "src",      "rel",     "name", "content",
+                                    "property", "itemprop", "lang",    "type", "http-equiv",
+                                    "hreflang", "xml:lang", "datetime"};
 
 static int is_asked(const Attribute *attribute) {
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
@@ -756,6 +792,7 @@ static int add_attribute(Scan *scan, PyObject *attributes, const Attribute *each
 
 /* Any other tag that says something: (name, its attributes). The tag is whole. */
 static int note(Scan *scan, const struct element *element, const char *p) {
+    if (element == time_ && scan->times++ > 0) return 0; /* the first one says enough */
     if (scan->items_left <= 0) {
         scan->dropped++;
         return 0;
@@ -793,6 +830,7 @@ static void push(Scan *scan, const struct element *element, const char *name, Py
     open->name_space = (unsigned char)name_space;
     open->point = (unsigned char)point;
     open->mode = (unsigned char)mode;
+    open->record = 0;
     unsigned around = open[-1].look;
     open->look = around & (PRE | DARK);
     if (flags & HIDES) {
@@ -1025,7 +1063,7 @@ static int run(Scan *scan);
    closes anything around it. */
 static int no_script(Scan *scan, const char *stop) {
     const char *end = scan->end;
-    Py_ssize_t depth = scan->depth;
+    Py_ssize_t depth = scan->depth, text = scan->text.size;
     unsigned char look = top(scan)->look & (PRE | DARK);
     push_barrier(scan);
     top(scan)->look = look;
@@ -1035,6 +1073,12 @@ static int no_script(Scan *scan, const char *stop) {
     scan->end = end;
     scan->unclosed = 0;
     if (cut(scan, depth) < 0) failed = -1;
+    if (scan->text.size > text) {
+        Counts counts = {0};
+        const unsigned char *data = (const unsigned char *)scan->text.data;
+        count_bytes(data + text, data + scan->text.size, &counts);
+        scan->signs.noscript_chars += counts.chars;
+    }
     return failed;
 }
 
@@ -1071,7 +1115,11 @@ static int raw_text(Scan *scan, const struct element *element, int hidden) {
     scan->at = stop == NULL ? scan->end : stop;
     if (element == title_ && scan->items_left > 0) {
         PyObject *title = decoded(scan, begin, cut_at(begin, scan->at, TITLE_MAX), 0);
-        return title == NULL ? -1 : keep(scan, Py_BuildValue("(ON)", Py_None, title));
+        if (title == NULL) return -1;
+        if (note_title(&scan->blocks, title) == 0)
+            return keep(scan, Py_BuildValue("(ON)", Py_None, title));
+        Py_DECREF(title);
+        return -1;
     }
     if (hidden || (element != xmp_ && element != textarea_)) return 0;
     return shown(scan, element, begin, scan->at);
@@ -1093,6 +1141,27 @@ static int has_attribute(const Scan *scan, const Tag *tag, const char *name, Att
     while (next_attribute(&p, scan->end, found) > 0)
         if (same_name(found->name, found->name_end, name)) return 1;
     return 0;
+}
+
+/* A script ended that began at `from`: its size, and what it says if it is JSON for readers. */
+static int note_script(Scan *scan, const Tag *tag, const char *from) {
+    Attribute type;
+    scan->signs.script_bytes += scan->at - from;
+    if (scan->data_left <= 0 || scan->items_left <= 0 || !has_attribute(scan, tag, "type", &type) ||
+        !same_name(type.value, type.value_end, "application/ld+json"))
+        return 0;
+    const char *stop = cut_at(from, scan->at, scan->data_left);
+    scan->data_left -= stop - from;
+    PyObject *text = PyUnicode_DecodeUTF8(from, stop - from, "replace");
+    return text == NULL ? -1 : keep(scan, Py_BuildValue("(s{sN})", "script", "content", text));
+}
+
+/* Counts a start tag. */
+static void count_tag(Scan *scan, const Tag *tag) {
+    Attribute type;
+    scan->signs.tags[count_of[tag->element - elements]]++;
+    if (tag->element == input_ && has_attribute(scan, tag, "type", &type))
+        scan->signs.passwords += (unsigned)same_name(type.value, type.value_end, "password");
 }
 
 /* Whether a <font> is one of HTML. */
@@ -1264,7 +1333,11 @@ static int odd(Scan *scan, const Tag *tag) {
     const struct element *element = tag->element;
     unsigned flags = element->flags;
     int failed = 0;
-    if (flags & RAW) return raw_text(scan, element, (tag->flags & HIDES) != 0);
+    if (flags & RAW) {
+        const char *from = scan->at;
+        failed = raw_text(scan, element, (tag->flags & HIDES) != 0);
+        return failed == 0 && element == script_ ? note_script(scan, tag, from) : failed;
+    }
     if (flags & PART) return part(scan, tag);
     if (element == a_) {
         if (scan->open_a > 0 || scan->waiting_count > 0) {
@@ -1327,6 +1400,7 @@ static int html_start(Scan *scan, const Tag *tag) {
 
 /* A whole start tag. */
 static int begin(Scan *scan, const Tag *tag) {
+    if (tag->element != &unknown) count_tag(scan, tag);
     if (top(scan)->name_space != HTML && !html_in(top(scan), tag)) {
         if (!(tag->element->flags & BREAKOUT || (tag->element == font_ && breaks_out(scan, tag))))
             return foreign(scan, tag);
@@ -1630,13 +1704,6 @@ static int run(Scan *scan) {
     return 0;
 }
 
-PyDoc_STRVAR(
-    scan_doc,
-    "scan(page, names, max_items, max_text)\n--\n\n"
-    "The visible text of a page (UTF-8), what its tags say, and how many were left out.\n\n"
-    "What they say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
-    "of others, (None, title). `names` are those of character references.");
-
 /* A buffer for text that was used before: fresh memory of that size costs more than filling it.
    Whoever takes it leaves none behind, so that nobody else writes to it at the same time. */
 static Buffer spare;
@@ -1655,34 +1722,145 @@ static void give_back(Buffer *buffer) {
         buffer_free(buffer);
 }
 
+/* Reads a page; `scan` then has its text and items. */
+static int read_page(Scan *scan, const Py_buffer *page, PyObject *names) {
+    if (read_references(names) < 0) return -1;
+    push_barrier(scan);
+    take_spare(&scan->text);
+    scan->at = page->buf;
+    scan->end = scan->at + page->len;
+    scan->items = PyList_New(0);
+    if (scan->items == NULL || begin_blocks(scan) < 0) return -1;
+    return page->len > 0 ? run(scan) : 0;
+}
+
+static void close_page(Scan *scan) {
+    Py_XDECREF(scan->items);
+    give_back(&scan->text);
+    buffer_free(&scan->value);
+    free_blocks(&scan->blocks);
+}
+
+static PyObject *decoded_buffer(const Buffer *buffer) {
+    return PyUnicode_DecodeUTF8(buffer->size > 0 ? buffer->data : "", buffer->size, "replace");
+}
+
+/* What was counted, in the order of `signs.Signs`. */
+static PyObject *signs_of(const Scan *scan, const Page *page) {
+    const Record *records = records_of(page);
+    Py_ssize_t all[SIGNS + 8] = {0};
+    unsigned links = 0;
+    for (int i = 0; i < page->count; i++) {
+        const Line *line = &page->lines[i];
+        links += records[line->record].path >> LIST_ITEM & 1 && line->link * 10 >= line->size * 9;
+    }
+    for (int i = 0; i < SIGNS; i++) all[i] = scan->signs.tags[i + 1];
+    all[SIGNS] = scan->signs.passwords;
+    all[SIGNS + 1] = scan->signs.script_bytes;
+    all[SIGNS + 2] = scan->signs.noscript_chars;
+    all[SIGNS + 3] = page->count;
+    all[SIGNS + 4] = records[0].size;
+    all[SIGNS + 5] = records[0].link;
+    all[SIGNS + 6] = records[0].sentences;
+    all[SIGNS + 7] = links;
+    PyObject *tuple = PyTuple_New(SIGNS + 8);
+    for (Py_ssize_t i = 0; tuple != NULL && i < SIGNS + 8; i++) {
+        PyObject *number = PyLong_FromSsize_t(all[i]);
+        if (number == NULL || PyTuple_SetItem(tuple, i, number) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* What `scan` answers: NULL for an error. */
+static PyObject *answer(Scan *scan) {
+    Page page = {0};
+    Buffer lines = {0}, kept = {0};
+    PyObject *scores = NULL, *text = NULL, *main = NULL, *result = NULL;
+    int done = prepare(&page, &scan->blocks, &scan->text, &lines) == 0;
+    if (done) scores = PyBytes_FromStringAndSize(NULL, page.count);
+    if (scores != NULL) {
+        unsigned char *each = (unsigned char *)PyBytes_AsString(scores);
+        if (judge_lines(&page, each) == 0 && main_text(&page, each, &kept) == 0) {
+            text = decoded_buffer(&scan->text);
+            main = text == NULL ? NULL : decoded_buffer(&kept);
+        }
+    }
+    PyObject *signs = main == NULL ? NULL : signs_of(scan, &page);
+    if (signs != NULL)
+        result = Py_BuildValue("(OOnOON)", text, scan->items, scan->dropped, scores, main, signs);
+    Py_XDECREF(scores);
+    Py_XDECREF(text);
+    Py_XDECREF(main);
+    free_lines(&page, &lines);
+    buffer_free(&kept);
+    return result;
+}
+
+PyDoc_STRVAR(
+    scan_doc,
+    "scan(page, names, max_items, max_text)\n--\n\n"
+    "The visible text of a page (UTF-8), what its tags say, how many were left out, the score "
+    "of each line of the text, its main text, and what was counted (`signs.Signs`).\n\n"
+    "What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
+    "of others, (None, title). `names` are those of character references.");
+
 static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer page;
-    PyObject *names;
+    PyObject *names, *result = NULL;
     Open stack[DEPTH_MAX + 2]; /* barriers may be two more */
-    Scan scan = {.stack = stack, .walk = WALK_MAX, .due.row = -1};
+    Scan scan = {.stack = stack, .walk = WALK_MAX, .due.row = -1, .data_left = DATA_MAX};
     if (!PyArg_ParseTuple(args, "y*O!nn:scan", &page, &PyDict_Type, &names, &scan.items_left,
                           &scan.wanted))
         return NULL;
-    if (read_references(names) < 0) {
-        PyBuffer_Release(&page);
-        return NULL;
-    }
-    push_barrier(&scan);
-    take_spare(&scan.text);
-    scan.at = page.buf;
-    scan.end = scan.at + page.len;
-    PyObject *result = NULL;
-    scan.items = PyList_New(0);
-    if (scan.items != NULL && page.len > 0 && run(&scan) == 0) {
-        PyObject *text = PyUnicode_DecodeUTF8(scan.text.data, scan.text.size, "replace");
-        if (text != NULL) result = Py_BuildValue("(NOn)", text, scan.items, scan.dropped);
-    } else if (scan.items != NULL && page.len == 0) {
-        result = Py_BuildValue("(sOn)", "", scan.items, scan.dropped);
-    }
-    Py_XDECREF(scan.items);
-    give_back(&scan.text);
-    buffer_free(&scan.value);
+    if (read_page(&scan, &page, names) == 0) result = answer(&scan);
+    close_page(&scan);
     PyBuffer_Release(&page);
+    return result;
+}
+
+/* All columns of a page one after the other. */
+static PyObject *all_columns(Scan *scan, const Py_buffer *sums) {
+    Page page = {0};
+    Buffer lines = {0};
+    PyObject *columns = NULL, *result = NULL;
+    if (prepare(&page, &scan->blocks, &scan->text, &lines) == 0) {
+        Py_ssize_t size = page.count * (Py_ssize_t)sizeof *page.sums;
+        if (size > 0) memcpy(page.sums, sums->buf, (size_t)(sums->len < size ? sums->len : size));
+        columns = PyBytes_FromStringAndSize(NULL, C_END * (Py_ssize_t)page.count);
+    }
+    if (columns != NULL) page.opinions = sum_opinions(&page);
+    if (page.opinions != NULL) {
+        unsigned char *to = (unsigned char *)PyBytes_AsString(columns);
+        for (int i = 0; i < C_END; i++) fill_column(&page, i, to + (size_t)i * (size_t)page.count);
+        PyObject *text = decoded_buffer(&scan->text);
+        if (text != NULL) result = Py_BuildValue("(NOi)", text, columns, C_END);
+    } else if (columns != NULL) {
+        PyErr_NoMemory();
+    }
+    Py_XDECREF(columns);
+    free_lines(&page, &lines);
+    return result;
+}
+
+PyDoc_STRVAR(features_doc,
+             "features(page, names, sums)\n--\n\n"
+             "For training: the text of a page, all columns of its lines one after the other, and "
+             "how many there are. `sums` are those of the first trees, an int for each line.");
+
+static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer page, sums;
+    PyObject *names, *result = NULL;
+    Open stack[DEPTH_MAX + 2];
+    Scan scan = {.stack = stack,
+                 .walk = WALK_MAX,
+                 .wanted = PY_SSIZE_T_MAX,
+                 .due.row = -1,
+                 .items_left = 1 << 16};
+    if (!PyArg_ParseTuple(args, "y*O!y*:features", &page, &PyDict_Type, &names, &sums)) return NULL;
+    if (read_page(&scan, &page, names) == 0) result = all_columns(&scan, &sums);
+    close_page(&scan);
+    PyBuffer_Release(&page);
+    PyBuffer_Release(&sums);
     return result;
 }
 
@@ -1725,7 +1903,7 @@ static void fill_elements(void) {
     mark("svg select object audio video canvas datalist template meter progress rp", HIDES);
     mark("script style textarea title iframe noframes noembed xmp noscript plaintext", RAW | ODD);
     mark("a", ANCHOR | ODD);
-    mark("area frame link meta base html iframe", NOTED);
+    mark("area frame link meta base html iframe time", NOTED);
     mark("area base basefont bgsound br col embed frame hr img image input keygen link "
          "meta param source track wbr html head body",
          VOID);
@@ -1784,6 +1962,9 @@ static void fill_elements(void) {
     mglyph_ = by_name("mglyph"), malignmark_ = by_name("malignmark");
     note_ = by_name("annotation"), dialog_ = by_name("dialog"), textarea_ = by_name("textarea");
     xmp_ = by_name("xmp"), pre_ = by_name("pre"), listing_ = by_name("listing");
+    input_ = by_name("input"), time_ = by_name("time");
+    for (int i = 0; i < SIGNS; i++)
+        count_of[by_name(counted_names[i]) - elements] = (unsigned char)(i + 1);
     for (int i = 0; i < element_count; i++)
         if (!(elements[i].flags & (CLOSES_P | RAW | PART | VOID))) elements[i].flags |= REOPENS;
     const char *stay[] = {"rb", "rt", "rtc", "rp", "template", "frameset"};
@@ -1808,7 +1989,9 @@ static void fill_classes(void) {
     }
 }
 
-static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc},
+                                {"features", features, METH_VARARGS, features_doc},
+                                {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {
     .m_base = PyModuleDef_HEAD_INIT,
@@ -1822,6 +2005,7 @@ PyMODINIT_FUNC PyInit__scan(void) {
     if (element_count == 0) {
         fill_elements();
         fill_classes();
+        fill_blocks();
     }
     return PyModule_Create(&module);
 }

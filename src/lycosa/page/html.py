@@ -15,9 +15,12 @@ from dataclasses import dataclass, field
 from html.entities import html5
 from typing import Any
 
-from lycosa.page import charset, html_scan, media
+from lycosa.page import blocks, charset, html_scan, media
+from lycosa.page.facts import Facts
+from lycosa.page.signs import Signs
 
-Scan = Callable[[bytes, dict[str, str], int, int], tuple[str, list[Any], int]]
+Found = tuple[str, list[Any], int, bytes, str, tuple[int, ...]]
+Scan = Callable[[bytes, dict[str, str], int, int], Found]
 scan: Scan | None
 try:
     from lycosa.page._scan import scan
@@ -32,6 +35,7 @@ MAX_TEXT = 1_000_000  # characters
 MAX_TITLE = 1_000  # characters
 MAX_LINK_CHARS = 1 << 18  # of all links of a page; of 1,330 real pages none had a third of it
 MAX_WISHES = 1 << 16  # characters of <meta name=robots> looked at
+MAX_GENERATOR = 100  # characters
 MAX_HREF = 8_192  # characters; far above the longest URL that is ever crawled
 
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
@@ -65,6 +69,20 @@ class Parsed:
     nofollow: bool = False
     charset: str = ""
     links_dropped: int = 0  # beyond max_links
+    main: str = ""  # the main text: the lines of `text` with a good score
+    scores: bytes = b""  # 0 to 100 for each line of `text` that is not blank
+    published: str = ""  # ISO 8601, as far as known
+    site_name: str = ""
+    signs: Signs = field(default_factory=Signs)
+
+    @property
+    def blocks(self) -> list[tuple[int, int, int]]:
+        """(start, end, score): each line as a span of characters of `text`, and how likely it is
+        main text. Made when asked for."""
+        return [
+            (start, start + len(line), score)
+            for (start, line), score in zip(blocks.lines_of(self.text), self.scores, strict=False)
+        ]
 
 
 def parse(
@@ -94,10 +112,12 @@ def parse(
 def parse_text(
     body: bytes, content_type: str, *, tld: str = "", max_text: int = MAX_TEXT
 ) -> Parsed:
-    """Plain text, XML and the like: no links, and the line breaks stay."""
+    """Plain text, XML and the like: no links, and the line breaks stay. All of it is main text."""
     text, name = charset.to_text(body[:PARSE_TEXT_BYTES], content_type, tld)
     lines = text.replace("\0", "").splitlines()
-    return Parsed(text="\n".join(map(str.rstrip, lines)).strip()[:max_text], charset=name)
+    text = "\n".join(map(str.rstrip, lines)).strip()[:max_text]
+    scores = bytes([100]) * len(blocks.lines_of(text))
+    return Parsed(text=text, main=text, scores=scores, charset=name)
 
 
 def parse_html(
@@ -112,11 +132,17 @@ def parse_html(
     """Links, text and robots directives of an HTML page, in bounded time (S3)."""
     page, name = charset.to_utf8(body[:PARSE_BYTES], content_type, tld)
     reader = _Reader(obey_nofollow, max_links)
-    text, items, dropped = (scan or html_scan.scan)(page, html5, MAX_NOTES, 4 * max_text)
+    text, items, dropped, scores, main, signs = (scan or html_scan.scan)(
+        page, html5, MAX_NOTES, 4 * max_text
+    )
     reader.notes(items)
     found = reader.found
     found.charset = name
     found.text = text[:max_text]
+    found.main = main[:max_text]
+    found.scores = scores
+    found.published, found.site_name = reader.facts.published, reader.facts.site_name
+    found.signs = Signs._make((*signs, reader.refresh, reader.generator))
     found.links = [] if obey_nofollow and found.nofollow else list(reader.links)
     found.links_dropped += dropped
     return found
@@ -130,7 +156,9 @@ def compiled() -> bool:
 class _Reader:
     """Collects what one page holds, piece by piece."""
 
-    __slots__ = ("found", "links", "max_links", "obey", "room", "wishes")
+    __slots__ = (
+        *("facts", "found", "generator", "links", "max_links", "obey", "refresh", "room", "wishes"),
+    )
 
     def __init__(self, obey_nofollow: bool, max_links: int) -> None:
         self.obey = obey_nofollow
@@ -138,6 +166,8 @@ class _Reader:
         self.room = MAX_LINK_CHARS  # for links
         self.wishes = MAX_WISHES  # characters still to be looked at
         self.found = Parsed()
+        self.facts = Facts()
+        self.refresh, self.generator = False, ""
         self.links: dict[str, None] = {}
 
     def notes(self, items: list[Any]) -> None:
@@ -164,6 +194,10 @@ class _Reader:
             self.found.base = self.found.base or _stripped(attributes.get("href"))
         elif name == "html":
             self.lang(attributes.get("lang") or attributes.get("xml:lang"))
+        elif name == "time":
+            self.facts.time(attributes.get("datetime", ""))
+        elif name == "script":
+            self.facts.data(attributes["content"])
 
     def link(self, href: str | None, rel: str | None = None) -> None:
         if not href or (href := href.strip()) in self.links or not _crawlable(href):
@@ -200,10 +234,16 @@ class _Reader:
             self.found.noindex |= "noindex" in wishes or "none" in wishes
             self.found.nofollow |= "nofollow" in wishes or "none" in wishes
             return
+        if name == "generator":
+            self.generator = self.generator or " ".join(content[:MAX_GENERATOR].split())
+        for key in ("property", "name", "itemprop"):
+            if key in attributes:
+                self.facts.meta(attributes[key].strip().lower(), content)
         pragma = (attributes.get("http-equiv") or "").strip().lower()
         if pragma == "content-language":
             self.lang(content.partition(",")[0])
         elif pragma == "refresh":
+            self.refresh = True
             self.link(refresh_target(content))
 
     def lang(self, value: str | None) -> None:

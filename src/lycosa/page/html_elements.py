@@ -55,14 +55,14 @@ def _flags() -> dict[str, int]:
         " summary table tbody tfoot thead tr ul xmp",
         BLOCK,
     )
-    mark("abbr bdi bdo cite del dfn ins kbd label mark q samp span sub sup time var", 0)
+    mark("abbr bdi bdo cite del dfn ins kbd label mark q samp span sub sup var", 0)
     mark("svg select object audio video canvas datalist template meter progress rp", HIDES)
     mark(
         "script style textarea title iframe noframes noembed xmp noscript plaintext",
         RAW | ODD,
     )
     mark("a", ANCHOR | ODD)
-    mark("area frame link meta base html iframe", NOTED)
+    mark("area frame link meta base html iframe time", NOTED)
     mark(
         "area base basefont bgsound br col embed frame hr img image input keygen link meta param"
         " source track wbr html head body",
@@ -125,11 +125,13 @@ UNKNOWN = REOPENS
 
 # An open element: name, flags, name space, what HTML may begin in it (0 nothing, 1 but for two
 # elements of formulas, 2 everything), mode, how much text and how many items there were before it
-# if it hides them, or -1, elements that take no thought in it, and its look.
-Open = tuple[str, int, int, int, int, int, int, dict[str, Any], int]
-NO_OPENED: dict[str, Open] = {}
-# Elements that take no thought, ready to be opened, by look (none or PRE), mode and name.
-_OPENED: tuple[tuple[dict[str, Open], ...], ...] = tuple(
+# if it hides them, or -1, elements that take no thought in it, its look, and its attributes as they
+# were written.
+Open = tuple[str, int, int, int, int, int, int, dict[str, Any], int, str]
+Plain = tuple[str, int, int, int, int, int, int, dict[str, Any], int]
+NO_OPENED: dict[str, Plain] = {}
+# Elements that take no thought, but for their attributes, by look (none or PRE), mode and name.
+_OPENED: tuple[tuple[dict[str, Plain], ...], ...] = tuple(
     tuple({} for _ in (OUT, IN_TABLE, CELL)) for _ in (0, PRE)
 )
 for _look, _modes in enumerate(_OPENED):
@@ -141,12 +143,12 @@ for _look, _modes in enumerate(_OPENED):
                 _opened[_name] = (_name, _bits, HTML, 0, _mode, -1, -1, _within, _inner)
 
 
-def opened_in(look: int, mode: int) -> dict[str, Open]:
+def opened_in(look: int, mode: int) -> dict[str, Plain]:
     """What takes no thought in an element of HTML with this look and mode."""
     return NO_OPENED if look & (DARK | FLEX) or mode >= SELECT else _OPENED[look & PRE][mode]
 
 
 ROOT: Open = (
     *("", SPECIAL | SCOPE | TABLE_SCOPE | BARRIER, HTML, 0, OUT, -1, -1),
-    *(opened_in(0, OUT), 0),
+    *(opened_in(0, OUT), 0, ""),
 )

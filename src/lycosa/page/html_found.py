@@ -8,22 +8,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from lycosa.page.html_attributes import attributes_of, each_attribute, size_of
+from lycosa.page.blocks import Line, Notes
+from lycosa.page.html_attributes import attributes_of, each_attribute, lower, size_of
 from lycosa.page.html_references import in_attribute, in_text
+from lycosa.page.signs import COUNTED
 
 MAX_REFERENCES = 60_000  # '&' looked at; text with more is left out
 MAX_ATTRIBUTES = 1 << 18  # characters of the attributes of tags that say something
+DATA_BYTES = 65_536  # of JSON in scripts that are kept
 HREF_BYTES = 8_192  # far above the longest URL that is ever crawled
 
 _ASKED = frozenset(
-    ("href", "src", "rel", "name", "content", "lang", "type", "xml:lang", "http-equiv", "hreflang")
+    (
+        *("href", "src", "rel", "name", "content", "property", "itemprop"),
+        *("lang", "type", "http-equiv", "hreflang", "xml:lang", "datetime"),
+    )
 )
 
 
 class PageFound:
     """Text and notes of one page."""
 
-    __slots__ = ("attributes", "dropped", "items", "items_left", "references", "texts")
+    __slots__ = (
+        *("attributes", "counts", "data_left", "dropped", "items", "items_left", "noscript_chars"),
+        *("notes", "passwords", "references", "script_bytes", "texts", "times"),
+    )
 
     def __init__(self, max_items: int) -> None:
         self.texts: list[str] = []
@@ -32,6 +41,10 @@ class PageFound:
         self.dropped = 0
         self.attributes = MAX_ATTRIBUTES  # characters still to be looked at
         self.references = MAX_REFERENCES
+        self.notes = Notes(each_attribute)  # for the main text
+        self.counts = dict.fromkeys(COUNTED, 0)
+        self.passwords = self.script_bytes = self.noscript_chars = self.times = 0
+        self.data_left = DATA_BYTES
 
     def keep(self, item: Any) -> None:
         self.items.append(item)
@@ -66,6 +79,10 @@ class PageFound:
 
     def note(self, name: str, attributes: str) -> None:
         """Any other tag that says something: (name, its attributes)."""
+        if name == "time":
+            self.times += 1
+            if self.times > 1:  # the first one says enough
+                return
         if self.items_left <= 0:
             self.dropped += 1
             return
@@ -74,3 +91,19 @@ class PageFound:
             if key in _ASKED and size_of(value) <= HREF_BYTES:
                 values.setdefault(key, in_attribute(value))
         self.keep((name, values))
+
+    def note_script(self, attributes: str, script: str) -> None:
+        """The size of a script, and what it says if it is JSON for readers."""
+        self.script_bytes += size_of(script)
+        if self.data_left <= 0 or self.items_left <= 0:
+            return
+        if lower(attributes_of(attributes).get("type", "")) == "application/ld+json":
+            data = script[: self.data_left].encode()[: self.data_left]
+            text = data.decode("utf-8", "ignore")
+            self.data_left -= size_of(text)
+            self.keep(("script", {"content": text}))
+
+    def signs(self, lines: list[Line]) -> tuple[int, ...]:
+        """What was counted, in the order of `signs.Signs`."""
+        counted = (self.passwords, self.script_bytes, self.noscript_chars)
+        return (*self.counts.values(), *counted, *self.notes.signs(lines))

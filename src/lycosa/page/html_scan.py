@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lycosa.page import main_text
 from lycosa.page.html_attributes import (
     attributes_of,
     breaks_out,
@@ -57,6 +58,7 @@ from lycosa.page.html_elements import (
     Open,
     opened_in,
 )
+from lycosa.page.html_raw import ENDS, script_end
 from lycosa.page.html_references import in_attribute, in_title
 from lycosa.page.html_stack import (
     BUTTONS,
@@ -68,11 +70,11 @@ from lycosa.page.html_stack import (
     html_in,
 )
 from lycosa.page.html_style import considered
-from lycosa.page.html_text import LINE, NOTHING, clean, fold, is_marked, kept
+from lycosa.page.html_text import LINE, NOTHING, clean, fold, is_marked, kept, seen
 
 # Beyond these Python takes too long; of 1,330 real pages none had half. The C has no such bounds.
 MAX_TAGS = 45_000  # and comments, about 1 us each
-MAX_SLOW = 18_000  # of those that take more thought; links and their like count three times
+MAX_SLOW = 16_500  # of those that take more thought; links and their like count three times
 TITLE_BYTES = 8_192  # looked at
 
 _known = FLAGS.get
@@ -110,23 +112,23 @@ _TOKEN = re.compile(
 ).match
 _TAG_BEGINS = re.compile(r"/?[A-Za-z]").match
 _COMMENT_END = re.compile(r"--!?>").search
-_SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_WS}/>])", re.I | re.A).search
-_RAW = ("script", "style", "textarea", "title", "iframe", "noframes", "noembed", "xmp")
-_ENDS = {
-    name: re.compile(rf"</{name}(?=[{_WS}/>]|\Z)", re.I | re.A).search
-    for name in (*_RAW, "noscript")
-}
 
 
-def scan(page: bytes, _: object, max_items: int, max_text: int) -> tuple[str, list[Any], int]:
-    """The visible text of a page (UTF-8), what its tags say, and how many were left out.
+def scan(
+    page: bytes, _: object, max_items: int, max_text: int
+) -> tuple[str, list[Any], int, bytes, str, tuple[int, ...]]:
+    """The visible text of a page (UTF-8), what its tags say, how many were left out, the score of
+    each line of the text, its main text, and what was counted (`signs.Signs`).
 
-    What they say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) of others,
+    What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) of others,
     (None, title).
     """
     reader = _Page(page.decode("utf-8", "replace"), max_items)
     reader.run(0, len(reader.page))
-    return fold("".join(reader.texts)), reader.items, reader.dropped
+    text = fold("".join(reader.texts))
+    lines = reader.notes.lines(text, reader.texts)
+    scores, chosen = main_text.judge(text, lines, reader.notes)
+    return text, reader.items, reader.dropped, scores, chosen, reader.signs(lines)
 
 
 class _Page(Stack):
@@ -147,9 +149,10 @@ class _Page(Stack):
 
         What most tags do is done here and not in methods, which would double the time.
         """
-        page, stack, write = self.page, self.stack, self.texts.append
+        page, stack, texts, write = self.page, self.stack, self.texts, self.texts.append
         push, pop, known, html = stack.append, stack.pop, _known, HTML
-        waiting, marked = self.waiting, self.marked
+        waiting, marked, counts = self.waiting, self.marked, self.counts
+        note = self.notes.text
         for _ in self.budget:
             if at >= end:
                 return
@@ -165,7 +168,9 @@ class _Page(Stack):
                 if marked or stack[-1][8]:
                     self.show(text)
                 else:
-                    write(self.decoded(text) if "&" in text else text)
+                    text = self.decoded(text) if "&" in text else text
+                    note(len(texts), text, stack, self.a > 0)
+                    write(text)
             flags = known(name)
             if flags is None:
                 name = lower(name)
@@ -181,6 +186,8 @@ class _Page(Stack):
                     if top[1] & BLOCK:
                         write(LINE)
                 continue
+            if name in counts:
+                counts[name] += 1
             opened = None if attributes and is_hinted(attributes) else top[7].get(name)
             if opened is not None:
                 if flags & CLOSES_P:
@@ -193,7 +200,7 @@ class _Page(Stack):
             if opened is None or len(stack) >= MAX_DEPTH:
                 at = self.start(name, flags, attributes, at, end)
                 continue
-            push(opened)
+            push((*opened, attributes))
             if name == "p":
                 self.p += 1
             if flags & BLOCK:
@@ -241,6 +248,8 @@ class _Page(Stack):
         self.slow -= 3 if flags & (ANCHOR | NOTED) else 1
         if self.slow < 0:
             return end
+        if name == "input" and lower(attributes_of(attributes).get("type", "")) == "password":
+            self.passwords += 1
         top = self.stack[-1]
         mode = top[4]
         if top[2] != HTML and not html_in(top, name):
@@ -267,7 +276,7 @@ class _Page(Stack):
         if flags & ODD:
             at = self.odd(name, flags, attributes, at, end, style)
         elif not flags & VOID:
-            self.push(name, flags, OUT if name == "template" else mode, style)
+            self.push(name, flags, OUT if name == "template" else mode, style, attributes)
         self.break_at(flags)
         return at
 
@@ -323,9 +332,12 @@ class _Page(Stack):
         """A start tag with rules of its own."""
         stack = self.stack
         if flags & RAW:
-            return self.raw(name, at, end, bool(flags & HIDES))
+            stop = self.raw(name, at, end, bool(flags & HIDES))
+            if name == "script":
+                self.note_script(attributes, self.page[at:stop])
+            return stop
         if flags & PART:
-            self.part(name, flags, style)
+            self.part(name, flags, style, attributes)
             return at
         if flags & ANCHOR:
             if self.a or self.waiting:
@@ -355,16 +367,16 @@ class _Page(Stack):
         elif name == "table":
             if stack[-1][4] == IN_TABLE:  # in a table, but in no cell of it
                 self.close(TABLES, TABLE_SCOPE)
-            self.push(name, flags, IN_TABLE, style)
+            self.push(name, flags, IN_TABLE, style, attributes)
             return at
         elif name == "select":
-            self.push(name, flags, SELECT, style)
+            self.push(name, flags, SELECT, style, attributes)
             return at
         elif name == "frameset":
-            self.frameset(name, flags)
+            self.frameset(name, flags, attributes)
             return at
         if not flags & VOID:
-            self.push(name, flags, stack[-1][4], style)
+            self.push(name, flags, stack[-1][4], style, attributes)
         return at
 
     def raw(self, name: str, at: int, end: int, hidden: bool) -> int:
@@ -374,14 +386,18 @@ class _Page(Stack):
             self.show_raw(name, page[at:end], hidden)
             return end
         if name == "script":
-            return self.script(at, end)
+            stop, steps = script_end(page, at, end, self.slow)
+            self.slow -= steps
+            return stop
         if name == "noscript" and self.unclosed:
             return at
-        found = _ENDS[name](page, at, end)
+        found = ENDS[name](page, at, end)
         stop = found.start() if found else end
         if name == "title" and self.items_left > 0:
             text = page[at : min(stop, at + TITLE_BYTES)].encode()[:TITLE_BYTES]
-            self.keep((None, in_title(text.decode("utf-8", "ignore"))))
+            title = in_title(text.decode("utf-8", "ignore"))
+            self.notes.named(title)
+            self.keep((None, title))
         elif name == "noscript":
             if found is None:
                 self.unclosed = True
@@ -397,42 +413,20 @@ class _Page(Stack):
             return
         text = self.kept(text, name != "textarea")
         if name != "textarea" or text.strip(NOTHING):
-            self.texts += LINE, text, LINE
+            self.texts.append(LINE)
+            self.write(text)
+            self.texts.append(LINE)
 
     def noscript(self, at: int, stop: int) -> None:
         """Runs no scripts, so it is markup. No tag in it closes anything around it."""
         depth, look = len(self.stack), self.stack[-1][8] & (PRE | DARK)
-        self.stack.append((*ROOT[:7], opened_in(look, OUT), look))
+        texts = len(self.texts)
+        self.stack.append((*ROOT[:7], opened_in(look, OUT), look, ""))
         self.unclosed = True  # there is none up to `stop`
         self.run(at, stop)
         self.unclosed = False
         self.cut(depth)
-
-    def script(self, at: int, end: int) -> int:
-        """Where a script ends, which may have been hidden from old browsers by a comment."""
-        found = _ENDS["script"](self.page, at, end)
-        stop = found.start() if found else end
-        if self.page.find("<!--", at, stop) < 0:
-            return stop
-        escaped = double = False
-        while found := _SCRIPT(self.page, at, end):
-            self.slow -= 1
-            if self.slow < 0:
-                return end
-            at = found.end()
-            token = found[0]
-            if token == "<!--":
-                escaped = True
-                at -= 2  # its own dashes may be those of the end
-            elif token == "-->":
-                escaped = double = False
-            elif found[1]:
-                if not double:
-                    return found.start()
-                double = False
-            elif escaped:
-                double = True
-        return end
+        self.noscript_chars += len(seen(self.texts, texts))
 
     # -- text ---------------------------------------------------------------------------------
 
@@ -442,10 +436,15 @@ class _Page(Stack):
         if look & DARK:
             return
         if look & PRE:
-            self.texts.append(self.kept(text, literal))
+            self.write(self.kept(text, literal))
             return
         text = text if literal else self.decoded(text)
-        self.texts.append(clean(text) if self.marked else text)
+        self.write(clean(text) if self.marked else text)
+
+    def write(self, text: str) -> None:
+        """Text that is seen, if nothing hides it."""
+        self.notes.text(len(self.texts), text, self.stack, self.a > 0)
+        self.texts.append(text)
 
     def kept(self, text: str, literal: bool) -> str:
         """Text whose lines and spaces are kept."""

@@ -88,7 +88,7 @@ class Stack(PageFound):
         self.waiting: list[tuple[int, str]] = []
         self.form = False  # a form is open: another one in it is ignored
 
-    def push(self, name: str, flags: int, mode: int, style: int = 0) -> None:
+    def push(self, name: str, flags: int, mode: int, style: int = 0, attributes: str = "") -> None:
         stack = self.stack
         if len(stack) >= MAX_DEPTH:
             return
@@ -118,7 +118,8 @@ class Stack(PageFound):
                 flags &= ~BLOCK
             if look & IN_ROW:
                 flags |= COUNTED
-        stack.append((name, flags, HTML, 0, mode, *marks, opened_in(look, mode), look))
+        inner = opened_in(look, mode)
+        stack.append((name, flags, HTML, 0, mode, *marks, inner, look, attributes))
         if flags & MARKER:
             self.markers += 1
         elif name == "p":
@@ -149,7 +150,7 @@ class Stack(PageFound):
         """Closes the element at a depth and all in it, and forgets what they hide."""
         stack = self.stack
         while len(stack) > depth:
-            name, flags, space, _, _, texts, items, _, look = stack.pop()
+            name, flags, space, _, _, texts, items, _, look, _ = stack.pop()
             if texts >= 0:
                 del self.texts[texts:]
                 if name == "template" and space == HTML:
@@ -259,7 +260,7 @@ class Stack(PageFound):
             depth -= 1
         self.close_p()
 
-    def part(self, name: str, flags: int, style: int) -> None:
+    def part(self, name: str, flags: int, style: int, attributes: str) -> None:
         """A part of a table, which closes all that is open in the table where it may not be."""
         stack = self.stack
         if stack[-1][4] not in (IN_TABLE, CELL):
@@ -275,7 +276,8 @@ class Stack(PageFound):
             self.push("tr", FLAGS["tr"], IN_TABLE)
         if name == "col":
             return
-        self.push(name, flags, CELL if cell or name == "caption" else IN_TABLE, style)
+        mode = CELL if cell or name == "caption" else IN_TABLE
+        self.push(name, flags, mode, style, attributes)
         if stack[-1][1] & BLOCK:
             self.texts.append(LINE)
         elif cell and not style & (INLINED | AS_CELL):
@@ -295,15 +297,15 @@ class Stack(PageFound):
             flags |= BLOCK
             self.texts.append(LINE)
         look = top[8] & (PRE | DARK)
-        self.stack.append((name, flags, space, point, top[4], *marks, NO_OPENED, look))
+        self.stack.append((name, flags, space, point, top[4], *marks, NO_OPENED, look, ""))
 
-    def frameset(self, name: str, flags: int) -> None:
+    def frameset(self, name: str, flags: int, attributes: str) -> None:
         """Frames instead of a body, if there was nothing to read yet."""
         if self.stack[-1][4] != FRAMES:
             if any(text.strip(NOTHING) for text in self.texts):
                 return
             self.cut(1)
-        self.push(name, flags | HIDES, FRAMES)
+        self.push(name, flags | HIDES, FRAMES, attributes=attributes)
 
     # -- end tags -----------------------------------------------------------------------------
 

@@ -23,6 +23,11 @@ INVISIBLE = "\xad\u180e\u200b\u200e\u200f\ufeff" + "".join(
 _WHITE = "\n\t\r\f"
 _CONTROLS = "".join(chr(code) for code in range(32) if chr(code) not in MARKS + _WHITE)
 NOTHING = " " + _WHITE + SPACES + INVISIBLE + MARKS + _CONTROLS + "\u200c\u200d"
+_UNSEEN_ASCII = str.maketrans(dict.fromkeys(each for each in NOTHING if each.isascii()))
+_UNSEEN = re.compile(f"[{re.escape(NOTHING)}]+").sub
+_WHITE_OR_MARK = re.compile(f"[ {MARKS}]+").sub
+_NO_WIDTH = re.compile(f"[{re.escape(INVISIBLE + _CONTROLS)}]+").sub
+_ANY_SPACE = re.compile(f"[{_WHITE}{SPACES}]").sub
 
 _CLEAN = str.maketrans(dict.fromkeys(MARKS + _CONTROLS))
 _KEPT = str.maketrans({"\n": BREAK, "\r": BREAK, "\t": TAB, **dict.fromkeys(" \f" + SPACES, BLANK)})
@@ -75,6 +80,45 @@ def fold(text: str) -> str:
     return text
 
 
+def visible_of(text: str) -> str:
+    """The characters of a piece that are seen, without white space and joiners."""
+    if text.isalnum():
+        return text
+    return text.translate(_UNSEEN_ASCII) if text.isascii() else _UNSEEN("", text)
+
+
+def settled_behind(text: str, before: str) -> str:
+    """A piece behind this character (or at the beginning), with spaces as they are and without what
+    has no width: joiners are kept where they mean something."""
+    text = _ANY_SPACE(" ", _NO_WIDTH("", text))
+    if before.isascii():  # or none
+        return _JOINERS.sub("", " " + text)[1:]
+    return _JOINERS.sub("", "\xff" + text)[1:]
+
+
+def seen(pieces: list[str], start: int) -> str:
+    """The characters of pieces from one on that are seen, without white space."""
+    text = "".join(pieces[start:])
+    if not has_joiners(text):
+        return visible_of(text)
+    before = settled_behind("".join([each[-64:] for each in pieces[max(0, start - 8) : start]]), "")
+    return _WHITE_OR_MARK("", settled_behind(text, before[-1:]))
+
+
+def settled_pieces(pieces: list[str]) -> list[str]:
+    """The characters of each piece that are seen, without white space."""
+    found, before = [], ""
+    for piece in pieces:
+        text = settled_behind(piece, before)
+        before = text[-1:] or before
+        found.append(_WHITE_OR_MARK("", text))
+    return found
+
+
+def has_joiners(text: str) -> bool:
+    return not text.isascii() and ("\u200c" in text or "\u200d" in text)
+
+
 def _fold_unicode(text: str) -> str:
     for each in INVISIBLE:
         if each in text:
@@ -82,7 +126,7 @@ def _fold_unicode(text: str) -> str:
     for each in SPACES:
         if each in text:
             text = text.replace(each, " ")
-    return _JOINERS.sub("", text) if "\u200c" in text or "\u200d" in text else text
+    return _JOINERS.sub("", text) if has_joiners(text) else text
 
 
 def _settled(text: str) -> str:
