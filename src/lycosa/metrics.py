@@ -40,6 +40,7 @@ class Stats:
     turns_wall: dict[str, int] = field(default_factory=dict)
     turns_excused: int = 0  # long ones in seconds in which an idle process was late, too
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
+    labels: dict[str, int] = field(default_factory=dict)  # pages by label, see `page/labels`
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
     duplicates: int = 0  # pages whose text an earlier one had, and
     near_duplicates: int = 0  # nearly had, as far as an engine remembers (`engine/repeats`)
@@ -79,13 +80,15 @@ class Stats:
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        for name in ("outcomes", "drops", "retries", "crowded"):
+        for name in ("outcomes", "labels", "drops", "retries", "crowded"):
             values[name] = dict(values[name])
         return values  # the counts of turns are made anew for each report
 
-    def uncount(self, outcome: str, status: int) -> None:
+    def uncount(self, outcome: str, status: int, label: str = "") -> None:
         """Take back a page that was not recorded after all."""
         self.outcomes[outcome] -= 1
+        if label:
+            self.labels[label] -= 1
         self.ok -= outcome == "ok"
         self.pages -= status > 0
 

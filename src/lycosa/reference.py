@@ -10,6 +10,7 @@ import sys
 
 from lycosa.cli import COMMANDS, Command, default_text
 from lycosa.outcomes import DROPS, OUTCOMES, Outcome
+from lycosa.page.label_rules import LABELS
 from lycosa.settings.options import SWITCH, Option, options_of, settings
 from lycosa.settings.stored import kept_for_node
 from lycosa.what_limits import LIMITS
@@ -50,6 +51,11 @@ def outcome_rows() -> str:
 def drop_rows() -> str:
     """The rows of the table of refused URLs there."""
     return "".join(f"| `{name}` | {meaning} |\n" for name, meaning in DROPS.items())
+
+
+def label_rows() -> str:
+    """The rows of the table of labels there."""
+    return "".join(f"| `{name}` | {meaning} |\n" for name, meaning in LABELS.items())
 
 
 def limit_rows() -> str:

@@ -31,6 +31,7 @@ STATUS: dict[str, Any] = {
     "ready": 3,
     "active": 40_000,
     "outcomes": {"ok": 1200, "timeout": 300},
+    "labels": {"content": 700, "listing": 200, "blocked": 50},
     "drops": {},
     "started_ms": NOW - 3_600_000,
     "seeds_loaded": True,
@@ -71,9 +72,10 @@ def test_domains_that_wait_count_for_the_limit() -> None:
 
 def test_status_shows_counts_and_living_engines() -> None:
     text = "\n".join(status_lines(STATUS, NOW))
-    assert "1,500 (1,200 ok), 5.0 MB received" in text
+    assert "1,500 (1,200 ok, 900 real), 5.0 MB received" in text
     assert "90,000 URLs" in text
     assert "ok 1,200, timeout 300" in text
+    assert "labels   content 700, listing 200, blocked 50" in text
     assert "engine 3 on node1, process 42: 1,000 pages, 50 in flight, 700 domains held" in text
     assert "engine 2" not in text
 

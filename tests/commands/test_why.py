@@ -46,6 +46,7 @@ def test_identity() -> None:
     [
         (page(), "done at 2027-01-15T07:59:55Z: ok, status 200"),
         (page(text_segment=100001, text_chars=1234), "1,234 characters"),
+        (page(label="parked", label_reason="buy this domain"), "parked: buy this domain"),
         (page(outcome="redirect", status=301, redirect="https://x.org/"), "https://x.org/"),
         (page(outcome="http-404", status=404), "the site answered, but not with a page"),
         (page(outcome="timeout", status=0), "done at 2027-01-15T07:59:55Z: timeout\n"),

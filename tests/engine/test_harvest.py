@@ -318,3 +318,41 @@ def test_sent_links_is_bounded() -> None:
     for fp in range(1, 1000):
         sent.add(fp)
     assert 999 in sent and 1 not in sent
+
+
+def test_a_page_has_a_label_and_its_reason_in_row_and_text() -> None:
+    bench = Bench()
+    bench.page(b"<title>Shop</title><h1>Page not found</h1>")
+    (row,) = bench.batch.pages
+    assert (row.label, row.label_reason) == ("soft-404", "page not found")
+    text = orjson.loads(row.text_row)
+    assert (text["label"], text["label_reason"]) == (row.label, row.label_reason)
+    assert bench.stats.labels == {"soft-404": 1}
+    bench.stats.uncount(row.outcome, row.status, row.label)
+    assert bench.stats.labels == {"soft-404": 0}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "want"),
+    [
+        (404, b"<p>anything", "error-page"),
+        (403, b"<p>You need to log in to view this page.", "login-wall"),
+        (403, gzip.compress(b"<p>anything"), "blocked"),
+        (500, b"<p>Please verify you are human.", "blocked"),
+        (500, b"", "error-page"),
+        (301, b"<p>moved", ""),
+    ],
+)
+def test_an_error_has_a_label_but_no_text(status: int, body: bytes, want: str) -> None:
+    bench = Bench()
+    bench.page(body, status=status)
+    (row,) = bench.batch.pages
+    assert (row.label, row.text_row) == (want, b"")
+    assert bench.stats.labels == ({want: 1} if want else {})
+
+
+def test_of_a_long_error_only_the_beginning_is_read() -> None:
+    body = b"<p>sorry " * (harvest.REFUSAL_BYTES // 9) + b"<p>Please verify you are human."
+    bench = Bench()
+    bench.page(body, status=500)
+    assert bench.batch.pages[0].label == "error-page"

@@ -25,6 +25,7 @@ NOW = Snapshot(
     engines=2,
     rss_mb=340.4,
     outcomes={"ok": 11_000, "redirect": 900, "timeout": 45, "dns": 400},
+    labels={"content": 10_000, "listing": 500, "login-wall": 9},
     max_pages=20_000,
     limiting="politeness: 777 domains / 70 s",
 )
@@ -33,7 +34,7 @@ NOW = Snapshot(
 def test_the_view_shows_everything() -> None:
     text = "\n".join(render(NOW, 200))
     for part in (
-        "12,345 of 20,000  11,000 ok  1.2 GB",
+        "12,345 of 20,000  11,000 ok  10,500 real  1.2 GB",
         "98.8 pages/s  2.5 MB/s",
         "321 fetches  2 engines  340 MB",
         "54,321 URLs in 777 domains, 12 ready",
@@ -80,7 +81,11 @@ def test_eta_is_the_nearer_limit() -> None:
 
 def test_the_summary_says_what_was_kept_and_how_to_go_on() -> None:
     stopped = "\n".join(summary(NOW, "lycosa-data", False, "lycosa crawl --resume"))
-    assert "can be resumed: 12,345 pages, 11,000 of them ok" in stopped
+    assert (
+        "can be resumed: 12,345 pages, 11,000 of them ok, 10,500 real (content or listing)"
+        in stopped
+    )
+    assert "What the pages are: content 10,000, listing 500, login-wall 9." in stopped
     assert "1:15 min, 10.0 pages/s" in stopped
     assert "lycosa-data/text" in stopped
     assert "Go on with: lycosa crawl --resume" in stopped

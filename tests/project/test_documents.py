@@ -14,7 +14,7 @@ import pytest
 import lycosa
 from lycosa.cli import COMMANDS, main, make_parser
 from lycosa.outcomes import DROPS, OUTCOMES
-from lycosa.reference import drop_rows, outcome_rows, reference_text
+from lycosa.reference import drop_rows, label_rows, outcome_rows, reference_text
 from lycosa.settings.options import options_of
 
 ROOT = Path(__file__).parents[2]
@@ -74,9 +74,10 @@ def test_the_reference_is_what_would_be_generated() -> None:
 
 
 def test_the_words_for_what_becomes_of_a_url_are_those_of_the_code() -> None:
-    rows = "(make them anew with: lycosa.reference.outcome_rows and drop_rows)"
+    rows = "(make them anew with: lycosa.reference.outcome_rows, label_rows and drop_rows)"
     usage = (ROOT / "docs/usage.md").read_text("utf-8")
     assert f"| outcome | meaning |\n| --- | --- |\n{outcome_rows()}\n" in usage, rows
+    assert f"| label | such a page |\n| --- | --- |\n{label_rows()}\n" in usage, rows
     assert f"| reason | limit |\n| --- | --- |\n{drop_rows()}\n" in usage, rows
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from lycosa.called import called
 from lycosa.commands.printing import print_json
 from lycosa.commands.which_crawl import opened_crawl, same_crawl
-from lycosa.node.display import kinds, repeats
+from lycosa.node.display import kinds, real_pages, repeats
 from lycosa.reading.status import is_alive, state
 from lycosa.settings.collect import Values
 from lycosa.units import duration, size
@@ -31,11 +31,13 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
     since = (now_ms - found["started_ms"]) / 1000 if found["started_ms"] else 0.0
     lines = [
         f"{_state_text(found, where)}, started {duration(since)} ago",
-        f"pages    {found['pages']:,} ({found['ok']:,} ok), {size(found['bytes'])} received",
+        f"pages    {found['pages']:,} ({found['ok']:,} ok, {real_pages(found['labels']):,} real),"
+        f" {size(found['bytes'])} received",
         f"queued   {found['queued']:,} URLs",
         f"domains  {found['domains']:,}, {found['leased']:,} held by engines,"
         f" {found['ready']:,} ready",
         f"outcomes {kinds(found['outcomes']) or '-'}",
+        f"labels   {kinds(found['labels']) or '-'}",
         f"dropped  {kinds(found['drops']) or '-'}",
     ]
     if repeated := repeats(found.get("duplicates", 0), found.get("near_duplicates", 0)):

@@ -328,7 +328,7 @@ class Core:
             self.scope = self.harvest.scope = reply.scope
             scheduler.try_all_origins()
         for page in reply.skipped:
-            self.stats.uncount(page.outcome, page.status)
+            self.stats.uncount(page.outcome, page.status, page.label)
         _tally(self.stats.drops, committed.drops)
         _tally(self.stats.outcomes, committed.purged)
         scheduler.least_held = committed.least_held

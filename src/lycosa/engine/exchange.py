@@ -219,7 +219,7 @@ def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:
     if skipped:
         counted = Stats.from_dict(stats)
         for page in skipped:
-            counted.uncount(page.outcome, page.status)
+            counted.uncount(page.outcome, page.status, page.label)
         stats.update(counted.to_dict())
 
 

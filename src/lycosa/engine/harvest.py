@@ -25,6 +25,8 @@ from lycosa.outcomes import Drop, Outcome, of_status
 from lycosa.page import sitemaps
 from lycosa.page.decode import decode
 from lycosa.page.html import PARSE_BYTES, Parsed, parse
+from lycosa.page.label_rules import STATUS_IS
+from lycosa.page.labels import LabelFacts, label
 from lycosa.page.language import Shares, code_of, languages
 from lycosa.page.media import OTHER, kind_of
 from lycosa.page.simhash import simhash
@@ -49,6 +51,7 @@ TITLE_CHARS = 300  # of a title in the pages table; the text row has all of it
 GZIP_MAGIC = b"\x1f\x8b"
 SITEMAP_URLS = 5_000  # taken from one sitemap: more would hold the loop (S3)
 LOOKED_AT = max(PARSE_BYTES, sitemaps.MAX_BYTES)  # what follows need not even be unpacked
+REFUSAL_BYTES = 64 * 1024  # of a page with an error status: it has no text row, only a label
 MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes long ones
 MOST_EDGES = 20_000  # of one batch: more than its pages have, unless they are made to fill memory
 LINKS = 40_000  # hrefs whose URLs are remembered, 450 bytes each: those of the sites in flight
@@ -114,7 +117,11 @@ class Harvest:
             self._moved(held, url, target, response, batch, stats, now_ms)
         for url, reason, status in result.failed:
             self._count_page(held, status, stats, reason)
-            batch.pages.append(page_row(held, url, now_ms, status, reason))
+            row = page_row(held, url, now_ms, status, reason)
+            if status >= 400:
+                row.label, row.label_reason = label(LabelFacts(url.url, status))
+            self._count_label(row, stats)
+            batch.pages.append(row)
         for target, depth, flags in result.found:
             self._found(held, target, depth, flags, batch, stats)
         if result.page is not None:
@@ -176,11 +183,31 @@ class Harvest:
             row.outcome = Outcome.NOT_TEXT
         elif row.outcome == Outcome.OK:
             self._content(held, url, response, row, batch, stats)
+        elif status >= 400:
+            self._refusal(response, row)
+        self._count_label(row, stats)
         if row.outcome not in _UNKEPT:
             self._keep_warc(row, response)
         self._count_page(held, status, stats, row.outcome)
         stats.ok += row.outcome == Outcome.OK
         batch.pages.append(row)
+
+    def _refusal(self, response: Response, row: PageRow) -> None:
+        """Labels a page with an error status. Most statuses tell it alone; for the others a bounded
+        part of the body is read, because a challenge is told from a failure by its words."""
+        parsed, body = Parsed(), b""
+        content_type = response.joined(b"content-type")
+        if row.status not in STATUS_IS:
+            encoding = response.joined(b"content-encoding")
+            body, _, _ = decode(response.body, encoding, min(self.rules.max_decoded, REFUSAL_BYTES))
+            if kind_of(content_type, body) != OTHER:
+                parsed = parse(body, content_type)
+        _label(response, row, parsed, body)
+
+    @staticmethod
+    def _count_label(row: PageRow, stats: Stats) -> None:
+        if row.label:
+            _count(stats.labels, row.label, 1)
 
     def _keep_warc(self, row: PageRow, response: Response) -> None:
         note_records(row, self.records(response, row.fetched_ms, row.payload_digest))
@@ -225,6 +252,7 @@ class Harvest:
         parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]
         row.charset = parsed.charset
+        _label(response, row, parsed, body)
         found = languages(parsed.main or parsed.text, parsed.lang)
         wanted = self._in_wanted(found, parsed.lang)
         if parsed.noindex:
@@ -292,6 +320,8 @@ class Harvest:
             site_name=parsed.site_name,
             canonical=_canonical_of(parsed, url.url),
             simhash=row.simhash,
+            label=row.label,
+            label_reason=row.label_reason,
         )
 
     # -- links --------------------------------------------------------------------------------
@@ -402,6 +432,25 @@ def _canonical_of(parsed: Parsed, url: str) -> str:
         return ""
     base = canonical(parsed.base, url) if parsed.base else None
     return canonical(parsed.canonical, base or url) or ""
+
+
+def _label(response: Response, row: PageRow, parsed: Parsed, body: bytes) -> None:
+    """What kind of page it is."""
+    row.label, row.label_reason = label(
+        LabelFacts(
+            row.url,
+            row.status,
+            response.header,
+            row.content_type,
+            parsed.title,
+            parsed.text,
+            parsed.main,
+            parsed.signs,
+            len(parsed.links),
+            row.truncated,
+            body,
+        )
+    )
 
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:

@@ -34,6 +34,7 @@ def summed(engines: list[EngineSummary], settings: Mapping[str, Any]) -> dict[st
         "duplicates": _total(engines, "duplicates"),
         "near_duplicates": _total(engines, "near_duplicates"),
         "outcomes": _tally(engines, "outcomes"),
+        "labels": _tally(engines, "labels"),
         "drops": _tally(engines, "drops"),
         "retries": _tally(engines, "retries"),
         "started_ms": int(settings.get(STARTED_KEY, 0)),

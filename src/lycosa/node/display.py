@@ -13,6 +13,7 @@ from typing import TextIO
 
 from lycosa.called import called
 from lycosa.outcomes import FINE
+from lycosa.page.label_rules import REAL
 from lycosa.terminal import raw, visible
 from lycosa.units import duration, rate, size
 
@@ -41,6 +42,7 @@ class Snapshot:
     duplicates: int = 0  # pages whose text an earlier one had
     near_duplicates: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
     retries: dict[str, int] = field(default_factory=dict)  # failures to be tried again, by cause
     lost: int = 0  # pages of earlier runs whose text is gone
     max_pages: int = 0  # 0: no limit
@@ -74,6 +76,7 @@ def line(now: Snapshot) -> dict[str, object]:
     fields: dict[str, object] = {
         "pages": now.pages,
         "ok": now.ok,
+        "real": real_pages(now.labels),
         "per_s": round(now.pages_per_s, 1),
         "in_flight": now.in_flight,
         "queued": now.queued,
@@ -97,13 +100,16 @@ def summary(
     mean = now.run_pages / now.elapsed if now.elapsed else 0.0
     head = "The crawl is finished" if finished else "The crawl has stopped and can be resumed"
     lines = [
-        f"{head}: {now.pages:,} pages, {now.ok:,} of them ok, {size(now.bytes)} received.",
+        f"{head}: {now.pages:,} pages, {now.ok:,} of them ok,"
+        f" {real_pages(now.labels):,} real (content or listing), {size(now.bytes)} received.",
         f"This run took {duration(now.elapsed)}, {rate(mean)} pages/s on average.",
     ]
     if repeated := repeats(now.duplicates, now.near_duplicates):
         lines.append(f"Among the ok pages were at least {repeated}.")
     if now.outcomes:
         lines.append(f"All URLs that are done: {kinds(now.outcomes)}.")
+    if now.labels:
+        lines.append(f"What the pages are: {kinds(now.labels)}.")
     if now.lost:
         named = ("--data-dir", data_dir, *(("--store", store) if store else ()))
         lines.append(
@@ -136,6 +142,11 @@ def errors(outcomes: dict[str, int]) -> dict[str, int]:
     return {name: n for name, n in outcomes.items() if name not in FINE and n}
 
 
+def real_pages(labels: dict[str, int]) -> int:
+    """How many pages are worth having, by the counts of all labels."""
+    return sum(labels.get(name, 0) for name in REAL)
+
+
 def kinds(counts: dict[str, int]) -> str:
     """'timeout 12, dns 3', the most frequent first."""
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -149,7 +160,9 @@ def repeats(exact: int, near: int) -> str:
 
 def _pages(now: Snapshot) -> str:
     limit = f" of {now.max_pages:,}" if now.max_pages else ""
-    return f"{now.pages:,}{limit}  {now.ok:,} ok  {size(now.bytes)}"
+    return (
+        f"{now.pages:,}{limit}  {now.ok:,} ok  {real_pages(now.labels):,} real  {size(now.bytes)}"
+    )
 
 
 def _time(now: Snapshot) -> str:

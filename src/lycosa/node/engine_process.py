@@ -20,7 +20,16 @@ from lycosa.metrics import Stats
 
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),
-    *("slow_pages", "outcomes", "drops", "exchanges", "turns_cpu", "turns_wall", "turns_excused"),
+    *(
+        "slow_pages",
+        "outcomes",
+        "labels",
+        "drops",
+        "exchanges",
+        "turns_cpu",
+        "turns_wall",
+        "turns_excused",
+    ),
     *("turn_cpu_max_ms", "turn_wall_max_ms", "turn_excused_max_ms"),
     *("retries", "failed_visits", "duplicates", "near_duplicates"),
 )

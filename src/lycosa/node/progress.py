@@ -93,6 +93,7 @@ class Progress:
             duplicates=stats.duplicates,
             near_duplicates=stats.near_duplicates,
             outcomes=stats.outcomes,
+            labels=stats.labels,
             retries=stats.retries,
             max_pages=self._limits.max_pages,
             max_duration=self._limits.max_duration,
@@ -120,6 +121,7 @@ class Progress:
             duplicates=total.duplicates,
             near_duplicates=total.near_duplicates,
             outcomes=dict(total.outcomes),
+            labels=dict(total.labels),
         )
 
 
@@ -193,5 +195,5 @@ def whole_crawl(run: Snapshot, node: NodeSettings, stored_pages: int) -> Snapsho
         return run
     run.pages, run.ok, run.bytes = total["pages"], total["ok"], total["bytes"]
     run.duplicates, run.near_duplicates = total["duplicates"], total["near_duplicates"]
-    run.outcomes, run.lost = total["outcomes"], total["lost"]
+    run.outcomes, run.labels, run.lost = total["outcomes"], total["labels"], total["lost"]
     return run

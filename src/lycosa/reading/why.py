@@ -145,6 +145,8 @@ def _done(page: PageRow) -> list[str]:
         f"state        done at {utc(page.fetched_ms)}: {page.outcome}{status}",
         f"             {explained(page.outcome, page.status)}",
     ]
+    if page.label:
+        lines.append(f"label        {page.label}: {page.label_reason}")
     if page.redirect:
         lines.append(f"redirect     {page.redirect}")
     if page.text_segment:
