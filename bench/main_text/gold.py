@@ -78,7 +78,7 @@ def pages(path: Path, *, ideographs: bool = False, step: int = 1) -> list[Page]:
 
 def _page(row: dict[str, str], html: bytes, gold: str) -> Page:
     lines, columns = features(html, b"")
-    labels, sizes = labelled(lines, gold) if lines else (np.zeros(0), np.zeros(0, int))
+    labels, sizes = labelled(lines, gold)
     return Page(
         row["id"],
         row["type"],
@@ -118,21 +118,7 @@ def labelled(lines: list[str], gold: str) -> tuple[np.ndarray, np.ndarray]:
     tokens = [TOKENS(line.lower()) for line in lines]
     found = np.array([_covered(each, known, whole) for each in tokens], float)
     sizes = np.array([len(each) for each in tokens], int)
-    return np.maximum(_smoothed(found, sizes), _across(tokens, known[SHINGLE])), sizes
-
-
-def _across(tokens: list[list[str]], known: set[tuple[str, ...]]) -> np.ndarray:
-    """How much of each line is in the gold text together with the lines around: code and tables
-    have many short ones."""
-    words = [word for line in tokens for word in line]
-    covered = np.zeros(len(words) + 1)
-    for at in range(len(words) - SHINGLE + 1):
-        if tuple(words[at : at + SHINGLE]) in known:
-            covered[at : at + SHINGLE] = 1
-    ends = np.cumsum([len(line) for line in tokens])
-    before = np.concatenate([[0], np.cumsum(covered)])
-    counts = np.array([len(line) for line in tokens])
-    return (before[ends] - before[ends - counts]) / np.maximum(counts, 1)
+    return _smoothed(found, sizes), sizes
 
 
 def _covered(

@@ -44,6 +44,7 @@ _kind_of = {name: kind for kind, names in enumerate(KINDS) for name in names.spl
 _hint_of = {word: 1 << bit for bit, words in enumerate(HINTS) for word in words.split()}.get
 
 SPACES = " \t\n\f\r"
+_BETWEEN = re.compile(f"[{SPACES}]+").split
 _WORDS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+").findall
 _may_hint = re.compile("class|id|role|itemprop", re.I | re.A).search  # most tags say nothing
 _is_seen = re.compile(f"[^{re.escape(NOTHING)}]").search
@@ -55,7 +56,7 @@ _ENDS = {**dict.fromkeys(".!?\u3002\uff01\uff1f", 3), **dict.fromkeys(":,;\uff1a
 _ENDS.update(dict.fromkeys('">)|', 1))
 
 
-class Record:
+class Container:
     """A container, and the text in it."""
 
     __slots__ = (
@@ -64,7 +65,7 @@ class Record:
         *("q_share", "q_size", "sentences", "size", "words"),
     )
 
-    def __init__(self, kind: int, parent: int, own: int, around: Record | None) -> None:
+    def __init__(self, kind: int, parent: int, own: int, around: Container | None) -> None:
         self.kind, self.parent, self.own = kind, parent, own
         self.near = self.far = self.best = 0
         self.size = self.link = self.lines = self.marks = self.words = self.sentences = 0
@@ -79,7 +80,7 @@ class Record:
             self.bad = min(around.bad + (own & BAD_HINTS).bit_count(), 255)
 
 
-class Line:
+class TextLine:
     """A line of text that is not blank."""
 
     __slots__ = (
@@ -129,7 +130,7 @@ class Notes:
 
     def __init__(self, attributes: Callable[[str], Iterable[tuple[str, str]]]) -> None:
         self.attributes = attributes  # of a tag, in their order
-        self.records = [Record(OTHER, 0, 0, None)]
+        self.records = [Container(OTHER, 0, 0, None)]
         self.known: dict[int, int] = {}  # the record of each open element
         self.opened: list[Any] = []  # these: no other may have their place in memory
         self.spots: list[tuple[int, int, bool]] = []  # where a text is, its container, in a link?
@@ -170,16 +171,16 @@ class Notes:
         if len(self.records) >= MAX_RECORDS:
             return parent
         own = hints_of(self.attributes(attributes)) if _may_hint(attributes) else 0
-        self.records.append(Record(kind, parent, own, self.records[parent]))
+        self.records.append(Container(kind, parent, own, self.records[parent]))
         return len(self.records) - 1
 
     def named(self, title: str) -> None:
         """The title, of which the first counts."""
         if not self.title:
-            words = " ".join(re.split(f"[{SPACES}]+", title.strip(SPACES)))
+            words = " ".join(_BETWEEN(title.strip(SPACES)))
             self.title = words.encode()[:TITLE_BYTES]
 
-    def signs(self, lines: list[Line]) -> tuple[int, ...]:
+    def signs(self, lines: list[TextLine]) -> tuple[int, ...]:
         """What `signs.Signs` wants of lines, once their containers are summed up."""
         root, links = self.records[0], 0
         for line in lines:
@@ -187,12 +188,12 @@ class Notes:
             links += bool(listed) and line.link * 10 >= line.size * 9
         return len(lines), root.size, root.link, root.sentences, links
 
-    def lines(self, text: str, pieces: list[str]) -> list[Line]:
+    def lines(self, text: str, pieces: list[str]) -> list[TextLine]:
         """The lines of a text that is made of these pieces, with spaces folded."""
         places = _Places(self.spots, pieces, has_joiners(text))
         found = []
         for start, line in lines_of(text):
-            each = Line(start, line, places.record())
+            each = TextLine(start, line, places.record())
             each.link = places.links(line, each.chars)
             found.append(each)
         return found

@@ -30,7 +30,7 @@ _FROM_JSON = 1  # where JSON-LD comes in these orders
 _FROM_TIME = len(_DATES)  # a <time> of the text, last
 
 
-class Facts:
+class PageFacts:
     """The best that was found so far."""
 
     __slots__ = ("_date_rank", "_name_rank", "published", "site_name")

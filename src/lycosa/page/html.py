@@ -16,11 +16,11 @@ from html.entities import html5
 from typing import Any
 
 from lycosa.page import blocks, charset, html_scan, media
-from lycosa.page.facts import Facts
+from lycosa.page.facts import PageFacts
 from lycosa.page.signs import Signs
 
-Found = tuple[str, list[Any], int, bytes, str, tuple[int, ...]]
-Scan = Callable[[bytes, dict[str, str], int, int], Found]
+ScanFound = tuple[str, list[Any], int, bytes, str, tuple[int, ...]]
+Scan = Callable[[bytes, dict[str, str], int, int], ScanFound]
 scan: Scan | None
 try:
     from lycosa.page._scan import scan
@@ -166,7 +166,7 @@ class _Reader:
         self.room = MAX_LINK_CHARS  # for links
         self.wishes = MAX_WISHES  # characters still to be looked at
         self.found = Parsed()
-        self.facts = Facts()
+        self.facts = PageFacts()
         self.refresh, self.generator = False, ""
         self.links: dict[str, None] = {}
 

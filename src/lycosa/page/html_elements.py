@@ -128,10 +128,10 @@ UNKNOWN = REOPENS
 # if it hides them, or -1, elements that take no thought in it, its look, and its attributes as they
 # were written.
 Open = tuple[str, int, int, int, int, int, int, dict[str, Any], int, str]
-Plain = tuple[str, int, int, int, int, int, int, dict[str, Any], int]
-NO_OPENED: dict[str, Plain] = {}
+PlainElement = tuple[str, int, int, int, int, int, int, dict[str, Any], int]
+NO_OPENED: dict[str, PlainElement] = {}
 # Elements that take no thought, but for their attributes, by look (none or PRE), mode and name.
-_OPENED: tuple[tuple[dict[str, Plain], ...], ...] = tuple(
+_OPENED: tuple[tuple[dict[str, PlainElement], ...], ...] = tuple(
     tuple({} for _ in (OUT, IN_TABLE, CELL)) for _ in (0, PRE)
 )
 for _look, _modes in enumerate(_OPENED):
@@ -143,7 +143,7 @@ for _look, _modes in enumerate(_OPENED):
                 _opened[_name] = (_name, _bits, HTML, 0, _mode, -1, -1, _within, _inner)
 
 
-def opened_in(look: int, mode: int) -> dict[str, Plain]:
+def opened_in(look: int, mode: int) -> dict[str, PlainElement]:
     """What takes no thought in an element of HTML with this look and mode."""
     return NO_OPENED if look & (DARK | FLEX) or mode >= SELECT else _OPENED[look & PRE][mode]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lycosa.page.blocks import Line, Notes
+from lycosa.page.blocks import Notes, TextLine
 from lycosa.page.html_attributes import attributes_of, each_attribute, lower, size_of
 from lycosa.page.html_references import in_attribute, in_text
 from lycosa.page.signs import COUNTED
@@ -103,7 +103,7 @@ class PageFound:
             self.data_left -= size_of(text)
             self.keep(("script", {"content": text}))
 
-    def signs(self, lines: list[Line]) -> tuple[int, ...]:
+    def signs(self, lines: list[TextLine]) -> tuple[int, ...]:
         """What was counted, in the order of `signs.Signs`."""
         counted = (self.passwords, self.script_bytes, self.noscript_chars)
         return (*self.counts.values(), *counted, *self.notes.signs(lines))

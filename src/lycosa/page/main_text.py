@@ -13,13 +13,13 @@ from functools import cache
 from operator import add
 
 from lycosa.page import blocks, main_model
-from lycosa.page.blocks import H1, H4, KINDS, LONG_LINE, Line, Notes, Record
+from lycosa.page.blocks import H1, H4, KINDS, LONG_LINE, Container, Notes, TextLine
 
 WINDOW = 4  # lines before and behind that are looked at together
 PADDING = 8  # bytes around a column: neighbours of the first and the last line
 
 # Columns by number. The others follow from a rule: see `_column`.
-_LINE: dict[int, Callable[[Line], int]] = {
+_LINE: dict[int, Callable[[TextLine], int]] = {
     0: lambda line: steps(line.size),
     1: lambda line: steps(line.words),
     2: lambda line: share(line.link, line.size),
@@ -29,7 +29,7 @@ _LINE: dict[int, Callable[[Line], int]] = {
     6: lambda line: line.last,
     7: lambda line: min(line.size * 8 // line.words, 255),
 }
-_RECORD: dict[int, Callable[[Record], int]] = {
+_RECORD: dict[int, Callable[[Container], int]] = {
     8: lambda own: own.kind,
     9: lambda own: own.depth,
     16: lambda own: own.good,
@@ -51,7 +51,7 @@ _HINTS = _PATH + len(KINDS)
 _OWN_HINTS = _HINTS + 64
 
 
-def judge(text: str, lines: list[Line], notes: Notes) -> tuple[bytes, str]:
+def judge(text: str, lines: list[TextLine], notes: Notes) -> tuple[bytes, str]:
     """The score of each line of a page's text, and its main text."""
     page = _Page(text, notes, lines)
     scores = page.scores()
@@ -128,7 +128,7 @@ class _Page:
         "within",
     )
 
-    def __init__(self, text: str, notes: Notes, lines: list[Line]) -> None:
+    def __init__(self, text: str, notes: Notes, lines: list[TextLine]) -> None:
         self.text, self.records, self.lines = text, notes.records, lines
         self.title = -1  # the line that is the title
         self.paragraphs = self.best = self.kinds = 0
@@ -235,7 +235,7 @@ class _Page:
             return self.opinion(number - _SCORE - 1)
         return self.placed(number)
 
-    def by_record(self, value: Callable[[Record], int]) -> bytes:
+    def by_record(self, value: Callable[[Container], int]) -> bytes:
         known: dict[int, int] = {}
         for line in self.lines:
             if line.record not in known:
@@ -243,7 +243,7 @@ class _Page:
         return bytes([known[line.record] for line in self.lines])
 
     @property
-    def places(self) -> list[Callable[[Record], Record]]:
+    def places(self) -> list[Callable[[Container], Container]]:
         """The container itself, its parent, grandparent, the nearest with some text, with much."""
         records = self.records
         return [
@@ -255,7 +255,7 @@ class _Page:
             lambda _: records[0],
         ]
 
-    def around(self, number: int) -> Callable[[Record], int]:
+    def around(self, number: int) -> Callable[[Container], int]:
         first = max(start for start in (_PARENT, _GRANDPARENT, _NEAR, _FAR) if start <= number)
         of = self.places[1 + (_PARENT, _GRANDPARENT, _NEAR, _FAR).index(first)]
         name = _AROUND[number - first]
@@ -327,7 +327,7 @@ class _Page:
         number_of = {id(record): number for number, record in enumerate(records)}
         of = self.places[which]
 
-        def mean(own: Record) -> int:
+        def mean(own: Container) -> int:
             number = number_of[id(of(own))]
             return sums[number] // sizes[number] if sizes[number] else 0
 
@@ -361,11 +361,11 @@ class _Page:
             self.sums = list(map(add, self.sums, map(values, leaf.to_bytes(count, "little"))))
 
 
-def _is_sentence(line: Line) -> bool:
+def _is_sentence(line: TextLine) -> bool:
     return line.size >= LONG_LINE and line.link * 2 < line.size
 
 
-def _bit(number: int, records: list[Record]) -> Callable[[Record], int]:
+def _bit(number: int, records: list[Container]) -> Callable[[Container], int]:
     """Whether a container is in a kind of element, or has a hint, or one around it has."""
     if number >= _OWN_HINTS:
         bit = number - _OWN_HINTS
