@@ -101,6 +101,7 @@ def _header(made: model.Model, columns: list[int], first: int) -> str:
     hints = ",\n".join(f'"{words}"' for words in HINTS)
     return f"""/* {SOURCE} */
 
+/* clang-format off */
 #ifndef LYCOSA_MAIN_MODEL_H
 #define LYCOSA_MAIN_MODEL_H
 

@@ -1,6 +1,7 @@
 /* Made by bench/main_text/train.py from the development part of WCXB (Web Content
 Extraction Benchmark, Murrough Foley, 2026, CC BY 4.0). Not written by hand: train again instead. */
 
+/* clang-format off */
 #ifndef LYCOSA_MAIN_MODEL_H
 #define LYCOSA_MAIN_MODEL_H
 

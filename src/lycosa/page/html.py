@@ -79,9 +79,14 @@ class Parsed:
     def blocks(self) -> list[tuple[int, int, int]]:
         """(start, end, score): each line as a span of characters of `text`, and how likely it is
         main text. Made when asked for."""
+        lines = self.text.split("\n")
+        if len(lines) != len(self.scores):  # some are blank, or beyond the bounds
+            found = zip(blocks.lines_of(self.text), self.scores, strict=False)
+            return [(start, start + len(line), score) for (start, line), score in found]
+        at = -1
         return [
-            (start, start + len(line), score)
-            for (start, line), score in zip(blocks.lines_of(self.text), self.scores, strict=False)
+            (at + 1, at := at + 1 + len(line), score)
+            for line, score in zip(lines, self.scores, strict=True)
         ]
 
 
