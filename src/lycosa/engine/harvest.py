@@ -252,7 +252,6 @@ class Harvest:
         parsed.nofollow |= nofollow
         row.title = parsed.title[:TITLE_CHARS]
         row.charset = parsed.charset
-        _label(response, row, parsed, body)
         found = languages(parsed.main or parsed.text, parsed.lang)
         wanted = self._in_wanted(found, parsed.lang)
         if parsed.noindex:
@@ -261,6 +260,7 @@ class Harvest:
             if found:
                 row.language, row.language_score = found[0][0], round(100 * found[0][1])
             if wanted:
+                _label(response, row, parsed, body)
                 self._keep_text(url, parsed, row, found)
                 self._repeats.count(row.content_hash, row.simhash, stats)
                 self._one_page.note(held.id, row.simhash)
