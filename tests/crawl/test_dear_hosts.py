@@ -131,5 +131,5 @@ def test_good_hosts_lose_nothing_to_dear_ones(tmp_path: Path, servers: Servers) 
     assert "bug" not in outcomes
     (engine,) = status(crawl.data)["engines"]
     print(took, outcomes, {key: engine[key] for key in ("pages", "slow_pages", "page_max_ms")})
-    assert engine["page_max_ms"] < 150
+    assert engine["page_max_ms"] < 200, "of 250 ms, which is the most of a turn (S3)"
     assert engine["pages"] >= 240

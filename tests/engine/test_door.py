@@ -259,7 +259,7 @@ def test_a_sitemap_of_five_thousand(kind: str, name: str) -> None:
     inner = "".join(f"<{tag}>{text}</{tag}>" for text in texts)
     body = "\n".join(texts) if kind == "text" else f"<{kind}>{inner}</{kind}>"
     took = cpu_seconds(partial(take, body.encode()), enough=0.04)
-    assert took < 0.06, took
+    assert took < 0.08, took
 
 
 @pytest.mark.parametrize("many", [20, 200, 600, 4_000])

@@ -105,9 +105,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_damaged_graph_ends_the_export(killed: Crawl, tmp_path: Path) -> None:
-    path = sorted((killed.data / "edges").iterdir())[-1]
+    path = max((killed.data / "edges").iterdir(), key=lambda file: file.stat().st_size)
     whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2] + bytes(len(whole) - len(whole) // 2))
+    path.write_bytes(whole[:8] + bytes(len(whole) - 8))  # a kill may have left its end uncommitted
     try:
         said = run("export", "parquet", tmp_path / "out", "--data-dir", killed.data, code=1)
         assert "damaged" in said and left_in(tmp_path) == []
