@@ -63,7 +63,7 @@ def by_turns(
             if number >= args.turns and all(crawls.pages() for crawls in both):
                 break
             went = [crawls.go(args.turn) for crawls in both[:: 1 if number % 2 else -1]]
-            if not all(went):
+            if not all(went) and all(crawls.pages() for crawls in both):
                 print("  ended before the last turn")
                 break
         return {crawls.groups: crawls.figures() for crawls in both}

@@ -9,10 +9,9 @@ import pytest
 
 import lycosa
 from export.commands import run
-from lycosa.archive.duplicates import Clustered
+from lycosa.export.firsts import ListedMarks
 from lycosa.export.hosts import host_parts
 from lycosa.export.iso639 import three_letters
-from lycosa.export.marks import DuplicateMarks
 from lycosa.export.stream import ChosenPages
 from lycosa.export.tables import COMMON_CRAWL, tokens
 from lycosa.frontier.filters import Filter
@@ -99,13 +98,14 @@ def test_copies_name_the_first(tables: Path) -> None:
     assert {row["duplicate_kind"] for row in others} == {None}
 
 
-def test_marks_are_given_in_the_order_of_pages(rich: Path) -> None:
+def test_marks_may_be_listed_before(rich: Path) -> None:
+    """The seam for whoever finds near-duplicates: a list in the order of pages."""
     with lycosa.open(rich) as crawl:
         pages = ChosenPages(crawl, Filter(), "TEST", crawl.newest_page())
         some = list(pages.with_text())[:6]
         one, two, three, four = (page.id for page in some[:4])
-        kinds = {one: "first", two: "near", four: "exact"}
-        marks = DuplicateMarks(Clustered(key, one, kind) for key, kind in kinds.items())
+        listed = [(one, one, "first"), (two, one, "near"), (four, one, "exact")]
+        marks = ListedMarks(iter(listed))
         found = {page.id: mark for page in some if (mark := marks.mark(page))}
         assert pages.main_text_of(three).startswith("Page ")
     assert found == {two: (one, "near"), four: (one, "exact")}

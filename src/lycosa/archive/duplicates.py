@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -76,7 +76,7 @@ class Clustered(NamedTuple):
 
 def clusters(
     pages: Iterable[PageText], text_of: Callable[[int], str], folder: Path | None = None
-) -> Generator[Clustered, None, None]:
+) -> Iterator[Clustered]:
     """Every page that has duplicates, in the order in which the pages came.
 
     Pages without text are to be left out. `folder`: for the temporary file, about 100 bytes a page.

@@ -18,8 +18,8 @@ from lycosa.export import parquet, wacz
 from lycosa.export.card import card
 from lycosa.export.cdxj import cdxj_line, in_place
 from lycosa.export.edges import CHOSEN_BY, PHASE, check_filters, summed_edges
+from lycosa.export.firsts import ExactMarks
 from lycosa.export.jsonl import PATTERN, JsonlFile
-from lycosa.export.marks import DuplicateMarks, clustered
 from lycosa.export.shards import Shards
 from lycosa.export.sinks import RowSink, SortedSink, text_rows
 from lycosa.export.sorting import SortedRow
@@ -131,9 +131,11 @@ def _text_rows(work: Work, pattern: str, make: Callable[[Path, str], Any]) -> No
     phase = "text"
     if work.phases.done(phase):
         return
-    kept = work.phases.files(phase)
-    marks = DuplicateMarks(clustered(work.pages, work.target.work))
+    kept, after = work.phases.files(phase), work.phases.after(phase)
+    marks = ExactMarks(work.target.work)
     try:
+        for page in work.pages.with_text(to=after) if after else ():
+            marks.mark(page)
         shards = Shards(work.target, pattern, make, len(kept), **_file_bytes(work))
         rows = text_rows(work.pages.name, marks, work.tables["text"])
         work.phases.run(phase, work.pages.texts, RowSink(shards, kept, rows))
