@@ -1,4 +1,5 @@
-"""Which pages of a crawl are the same, and which nearly: clusters, for an export.
+"""Which pages of a crawl are the same, and which nearly: clusters. No export asks for them yet
+(docs/decisions/0019-near-duplicates.md).
 
 Exact duplicates have the same content hash. For near ones simhashes give the candidates: pairs that
 differ in at most `simhash.NEAR` bits. Each pair is confirmed on the texts (`page.resemblance`)
