@@ -86,7 +86,8 @@ def predicted(page: gold.Page, model: Model) -> np.ndarray:
     """Scores of a page's lines, 0 to 100."""
     columns, start = with_scores(page, model)
     trees = range(model.first, len(model.leaves))
-    return score_steps()[step_of(sums(model, columns, trees, start))]
+    scores: np.ndarray = score_steps()[step_of(sums(model, columns, trees, start))]
+    return scores
 
 
 STEP = UNIT // 16
@@ -94,7 +95,8 @@ RANGE = 128 * STEP
 
 
 def step_of(total: np.ndarray) -> np.ndarray:
-    return np.clip((total + RANGE) // STEP, 0, 255)
+    step: np.ndarray = np.clip((total + RANGE) // STEP, 0, 255)
+    return step
 
 
 def score_steps() -> np.ndarray:
@@ -109,7 +111,8 @@ def weights(page: gold.Page) -> np.ndarray:
     """A page counts by the root of its words: long ones do not decide alone."""
     words = max(float(page.labels @ page.sizes), 60.0)
     kind = TYPES.get(page.type, OTHERS)
-    return np.minimum((page.sizes + 1) / (words * 500) ** 0.5, 1.0) * kind
+    weight: np.ndarray = np.minimum((page.sizes + 1) / (words * 500) ** 0.5, 1.0) * kind
+    return weight
 
 
 def fit(pages: list[gold.Page]) -> Model:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import duckdb
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -142,13 +143,14 @@ def test_duckdb_reads_the_files(tables: Path) -> None:
 
 
 def test_pandas_reads_the_files(tables: Path) -> None:
-    pandas = pytest.importorskip("pandas")
     frame = pandas.read_parquet(tables / "index")
     assert len(frame) == 200 and frame["fetch_status"].dtype == "int16"
 
 
-def test_datasets_reads_the_files(tables: Path) -> None:
-    datasets = pytest.importorskip("datasets")
+def test_datasets_reads_the_files(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # read when it is imported
+    import datasets
+
     found = datasets.load_dataset(str(tables), "text", cache_dir=str(tables.parent / "cache"))
     assert found["train"].num_rows == 156
 
