@@ -52,7 +52,7 @@ def test_pages_come_back_in_the_order_in_which_they_came() -> None:
 
 
 def test_what_is_near_by_simhash_alone_is_no_duplicate() -> None:
-    texts = {1: "alpha beta gamma delta", 2: "delta gamma beta alpha"}
+    texts = {1: "alpha beta epsilon zeta", 2: "zeta epsilon beta alpha"}
     assert simhash(texts[1]) == simhash(texts[2])
     assert found(texts) == {}
 

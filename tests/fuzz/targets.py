@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import sys
 import tempfile
 from array import array
@@ -112,6 +113,8 @@ def scan(data: bytes) -> None:
     assert bool(main) == bool(found) and len(main) <= len(found)
     if at % 8 == 7:
         without_memory(at // 8, partial(COMPILED_SCAN, page, html5, items, chars))
+    if at % 8 == 6 and html.spans is not None:
+        without_memory(at // 8, partial(html.spans, found, scores))
 
 
 @twice
@@ -132,6 +135,7 @@ def page(data: bytes) -> None:
         assert len(found.title) <= html.MAX_TITLE
         assert all(len(link) <= 4 * html.MAX_HREF for link in found.links)
         found.text.encode()  # no half of a surrogate pair
+        assert [tuple(each) for each in json.loads(found.spans())] == found.blocks
 
 
 @twice
@@ -446,6 +450,7 @@ def charset_(data: bytes) -> None:
     kind = content_type.decode("latin-1")
     tld = kind[-3:]
     charset.sniff(body, kind)
+    assert charset.is_utf8(body) == charset.is_utf8_in_python(body)
     found, name = charset.to_text(body, kind, tld)
     assert isinstance(found, str) and name
     page, _ = charset.to_utf8(body, kind)

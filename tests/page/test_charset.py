@@ -211,6 +211,22 @@ def test_invalid_utf8_is_repaired_and_a_cut_character_forgiven() -> None:
     assert sniff(b"a\xffb" * 10, "") != "utf-8"
 
 
+def test_the_compiled_check_of_utf8_says_what_pythons_decoder_says() -> None:
+    if charset.compiled is None:
+        pytest.skip("no C compiler")
+    characters = [*"a\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff", "ascii " * 9]
+    pieces = [each.encode() for each in characters] + [bytes([byte]) for byte in range(256)]
+    pieces += [b"\xed\xa0\x80", b"\xed\xbf", b"\xe0\x80", b"\xf0\x80", b"\xf4\x90", b"\xf5\x80"]
+    chance = random.Random(3)
+    good = 0
+    for _ in range(30_000):
+        body = b"".join(chance.choices(pieces, k=chance.randrange(6)))
+        body = body[: chance.randrange(len(body) + 1)] if chance.random() < 0.3 else body
+        good += charset.compiled(body)
+        assert charset.compiled(body) == charset.is_utf8_in_python(body), body
+    assert 5_000 < good < 25_000
+
+
 def test_byte_order_marks_leave_the_text() -> None:
     assert to_text("abc".encode("utf-16"), "") == ("abc", "utf-16le")
     assert to_text(b"\xef\xbb\xbfabc", "") == ("abc", "utf-8")

@@ -148,7 +148,7 @@ def test_places_are_few_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     asked = language.detector()
 
-    def watched(text: str) -> Any:
+    def watched(text: str, among: object = None) -> Any:
         seen.append(text)
         return asked(text)
 

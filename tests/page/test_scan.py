@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lycosa.page import facts, html_elements, html_scan
 from lycosa.page import html as parse
-from lycosa.page import html_elements
 from lycosa.page.html import parse_html
+from lycosa.page.html_found import TELLING_METAS
 from support.cpu import cpu_seconds
 
 scan = pytest.importorskip(
@@ -53,7 +54,11 @@ def read(page: str | bytes, items: int = 1000, text: int = 1 << 20) -> tuple[str
         ("<a href='?a=1&copy=2&amp;b=3&lt'>", "", ["?a=1&copy=2&b=3<"]),
         ("<abc href=/no><ahref=/no>", "", []),
         ("<base href=/b><base href=/c>", "", [("base", {"href": "/b"}), ("base", {"href": "/c"})]),
-        ("<meta name=a name=b CONTENT='x y' x=1>", "", [("meta", {"name": "a", "content": "x y"})]),
+        (
+            "<meta name=date name=b CONTENT='x y' x=1>",
+            "",
+            [("meta", {"name": "date", "content": "x y"})],
+        ),
         ("<title>a &amp; <b>b</title>c", "c", [(None, "a & <b>b")]),
         ("<script>'</scriptx>' </script >a", "a", []),
         ("<script>if (a<b) '<a href=/no>'", "", []),
@@ -168,3 +173,26 @@ def test_time_is_linear(unit: str) -> None:
     page = unit.encode() * (2_000_000 // len(unit))
     # At most 0.03 s when measured alone.
     assert cpu_seconds(lambda: read(page, parse.MAX_NOTES, 4 << 20), enough=0.1) < 0.15
+
+
+TELLING = [f"<meta name={name} content=x>" for name in sorted(TELLING_METAS)] + [
+    *("<meta PROPERTY=' OG:Site_Name ' content=x>", "<meta itemprop=datePublished content=x>"),
+    *("<meta http-equiv=Refresh content=1>", "<meta name='&#114;obots' content=x>"),
+    *("<meta name='\xa0robots' content=x>", "<link rel='x Canonical' href=/a>", "<link rel=NEXT>"),
+    *("<link rel=prev href=/a>", "<link rel='alternate stylesheet'>", "<link rel='&#110;ext'>"),
+]
+SILENT = [
+    *("<meta name=viewport content=x>", "<meta property=og:image content=robots>", "<meta>"),
+    *("<meta name=robotsx>", "<meta name='robots x'>", "<meta content=robots>", "<meta name>"),
+    *("<link rel=icon href=/canonical>", "<link>", "<link rel>", "<link rel=stylesheet>"),
+]
+
+
+@pytest.mark.parametrize("tag", TELLING + SILENT)
+def test_only_tags_that_say_something_are_noted(tag: str) -> None:
+    for reader in (scan, html_scan.scan):
+        assert len(reader(tag.encode(), html5, 10, 1_000)[1]) == (tag in TELLING)
+
+
+def test_every_name_that_means_something_is_telling() -> None:
+    assert {*facts.DATES, *facts.NAMES} - {""} <= TELLING_METAS

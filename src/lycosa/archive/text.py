@@ -51,7 +51,7 @@ def text_row(
     content_hash: int = 0,
     redirect_from: str = "",
     main: str = "",
-    blocks: Sequence[tuple[int, int, int]] = (),
+    blocks: Sequence[tuple[int, int, int]] | orjson.Fragment = (),
     languages: Sequence[tuple[str, float]] = (),
     label: str = "",
     label_reason: str = "",
@@ -62,7 +62,8 @@ def text_row(
 ) -> bytes:
     """One page as a line of JSON. The keys are the format: add to them, never rename them.
 
-    `blocks` are (start, end, score) over the characters of `text`; `main` is the main text."""
+    `blocks` are (start, end, score) over the characters of `text`, or JSON of that; `main` is the
+    main text."""
     row = {
         "url": url,
         "fetched_at": rfc3339(fetched_ms),

@@ -15,6 +15,7 @@
 #include <string.h>
 #include "../_buffer.h"
 #include "_blocks.h"
+#include "_utf8.h"
 
 /* What an element is. `html_elements` has the same list in Python. */
 enum {
@@ -105,7 +106,7 @@ static const struct element *a_, *p_, *li_, *nobr_, *button_, *form_, *svg_, *ma
     *tbody_, *tr_, *td_, *th_, *caption_, *col_, *select_, *frameset_, *frame_, *noframes_,
     *template_, *script_, *title_, *noscript_, *plaintext_, *option_, *optgroup_, *rb_, *rt_, *rp_,
     *rtc_, *br_, *font_, *annotation_, *mglyph_, *malignmark_, *note_, *dialog_, *textarea_, *xmp_,
-    *pre_, *listing_, *input_, *time_;
+    *pre_, *listing_, *input_, *time_, *meta_, *link_;
 
 /* What a byte is, so that runs of ordinary ones are skipped quickly. */
 enum {
@@ -700,6 +701,7 @@ static struct element *element_of(const char *name, Py_ssize_t size);
 
 #include "_lines.h"
 #include "_main_text.h"
+#include "_spans.h"
 
 /* Where a text is cut to at most so many bytes, never inside a character. */
 static const char *cut_at(const char *begin, const char *end, Py_ssize_t most) {
@@ -763,6 +765,8 @@ static int anchor(Scan *scan, const Link *found) {
     return keep(scan, link);
 }
 
+#include "_tells.h"
+
 /* The attributes of other tags that `html` looks at. */
 static const char *const asked[] = {"href",     "src",      "rel",     "name", "content",
                                     "property", "itemprop", "lang",    "type", "http-equiv",
@@ -793,6 +797,7 @@ static int add_attribute(Scan *scan, PyObject *attributes, const Attribute *each
 /* Any other tag that says something: (name, its attributes). The tag is whole. */
 static int note(Scan *scan, const struct element *element, const char *p) {
     if (element == time_ && scan->times++ > 0) return 0; /* the first one says enough */
+    if ((element == meta_ || element == link_) && !tells(scan, element, p)) return 0;
     if (scan->items_left <= 0) {
         scan->dropped++;
         return 0;
@@ -1864,6 +1869,38 @@ static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
     return result;
 }
 
+PyDoc_STRVAR(is_utf8_doc, "is_utf8(page)\n--\n\n"
+                          "Whether bytes are UTF-8; a last character that is cut off is forgiven.");
+
+static PyObject *is_utf8(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer page;
+    if (!PyArg_ParseTuple(args, "y*:is_utf8", &page)) return NULL;
+    const unsigned char *begin = page.buf;
+    int found = all_utf8(begin, begin + page.len);
+    PyBuffer_Release(&page);
+    return PyBool_FromLong(found);
+}
+
+PyDoc_STRVAR(spans_doc,
+             "spans(text, scores)\n--\n\n"
+             "The lines of a text that are not blank, each as [start, end, score]: JSON. "
+             "Start and end count characters.");
+
+static PyObject *spans(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *text, *result = NULL;
+    Py_buffer scores;
+    Py_ssize_t size;
+    Buffer out = {0};
+    if (!PyArg_ParseTuple(args, "O!y*:spans", &PyUnicode_Type, &text, &scores)) return NULL;
+    const char *data = PyUnicode_AsUTF8AndSize(text, &size);
+    if (data != NULL &&
+        put_spans(data, size, size == PyUnicode_GetLength(text), &scores, &out) == 0)
+        result = PyBytes_FromStringAndSize(out.data, out.size);
+    buffer_free(&out);
+    PyBuffer_Release(&scores);
+    return result;
+}
+
 /* The element of a name, which is added if it is new. */
 static struct element *element_of(const char *name, Py_ssize_t size) {
     Key key = key_of(name, size);
@@ -1962,7 +1999,8 @@ static void fill_elements(void) {
     mglyph_ = by_name("mglyph"), malignmark_ = by_name("malignmark");
     note_ = by_name("annotation"), dialog_ = by_name("dialog"), textarea_ = by_name("textarea");
     xmp_ = by_name("xmp"), pre_ = by_name("pre"), listing_ = by_name("listing");
-    input_ = by_name("input"), time_ = by_name("time");
+    input_ = by_name("input"), time_ = by_name("time"), meta_ = by_name("meta");
+    link_ = by_name("link");
     for (int i = 0; i < SIGNS; i++)
         count_of[by_name(counted_names[i]) - elements] = (unsigned char)(i + 1);
     for (int i = 0; i < element_count; i++)
@@ -1990,6 +2028,8 @@ static void fill_classes(void) {
 }
 
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc},
+                                {"is_utf8", is_utf8, METH_VARARGS, is_utf8_doc},
+                                {"spans", spans, METH_VARARGS, spans_doc},
                                 {"features", features, METH_VARARGS, features_doc},
                                 {NULL, NULL, 0, NULL}};
 

@@ -5,6 +5,10 @@
    some fifty operations and not 512. Before a counter runs over, the planes are emptied into real
    ones.
 
+   Words of ASCII letters, most of them in most texts, are taken eight bytes at a time: where a word
+   ends is found by arithmetic on all eight, because a branch for each letter is foretold wrongly
+   once a word.
+
    Owns no rule: the ranges and weights are those of `page/simhash`, and tests compare the two. */
 
 #define PY_SSIZE_T_CLEAN
@@ -146,56 +150,131 @@ static uint32_t decoded(const unsigned char *p, int *size) {
 
 /* The run that is being read: a word, or characters written without spaces. */
 typedef struct {
-    uint64_t hash;   /* of the word so far */
-    uint32_t first;  /* its first character; of an unspaced run the last one */
+    uint64_t hash;   /* of the word so far, without `chunk` */
+    uint64_t chunk;  /* bytes of the word, in lower case, that are not hashed yet */
+    int filled;      /* of its eight bytes */
+    uint32_t first;  /* the first character of the word */
     uint32_t length; /* characters */
-    int kind;
+    uint64_t last;   /* of an unspaced run: the bytes of the last character, `last_size` of them */
+    int last_size, kind;
 } Run;
+
+static void end_word(Sums *sums, uint64_t hash, int is_short) {
+    uint64_t value = mixed(hash);
+    add(sums, value, is_short ? 1 : CAP);
+    int counts = sums->before != 0 && (sums->before + value) >> 62 == 0; /* one in four */
+    add(sums, mixed(sums->before * PRIME ^ value), counts ? CAP : 0);
+    sums->before = value;
+}
 
 static void end_run(Sums *sums, Run *run) {
     if (run->kind == LETTER) {
-        uint64_t value = mixed(run->hash);
-        add(sums, value, run->length <= SHORT && run->first < ALPHABETS_END ? 1 : CAP);
-        int counts = sums->before != 0 && (sums->before + value) >> 62 == 0; /* one in four */
-        add(sums, mixed(sums->before * PRIME ^ value), counts ? CAP : 0);
-        sums->before = value;
+        uint64_t hash = run->filled ? mixed(run->hash ^ run->chunk) : run->hash;
+        end_word(sums, hash, run->length <= SHORT && run->first < ALPHABETS_END);
     } else if (run->kind == UNSPACED && run->length == 1)
-        add(sums, mixed((START ^ run->first) * PRIME), CAP);
+        add(sums, mixed(mixed(START ^ run->last)), CAP);
     run->kind = SEPARATOR;
 }
 
-static void take(Sums *sums, Run *run, uint32_t c, int kind) {
-    if (kind != run->kind) {
-        end_run(sums, run);
-        *run = (Run){START, c, 0, kind};
-    } else if (kind == UNSPACED) {
-        add(sums, mixed((((START ^ run->first) * PRIME) ^ c) * PRIME), CAP);
-        run->first = c;
+static void add_byte(Run *run, uint64_t byte) {
+    run->chunk |= byte << 8 * run->filled;
+    if (++run->filled == 8) {
+        run->hash = mixed(run->hash ^ run->chunk);
+        run->chunk = 0;
+        run->filled = 0;
     }
-    run->hash = (run->hash ^ c) * PRIME;
-    run->length++;
 }
 
-/* Where the characters end that count. */
-static const unsigned char *end_of(const unsigned char *p, Py_ssize_t size) {
+/* The UTF-8 of a character as a number, its first byte lowest; in `size` how many there are. */
+static uint64_t encoded(uint32_t c, int *size) {
+    *size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    if (*size == 1) return c;
+    uint64_t bytes = *size == 2 ? 0xC0 | c >> 6 : *size == 3 ? 0xE0 | c >> 12 : 0xF0 | c >> 18;
+    for (int i = 1; i < *size; i++)
+        bytes |= (uint64_t)(0x80 | (c >> 6 * (*size - 1 - i) & 0x3F)) << 8 * i;
+    return bytes;
+}
+
+static void take(Sums *sums, Run *run, uint32_t c, int kind) {
+    int size;
+    uint64_t bytes = encoded(c, &size);
+    if (kind != run->kind) {
+        end_run(sums, run);
+        *run = (Run){.hash = START, .first = c, .kind = kind};
+    } else if (kind == UNSPACED) {
+        add(sums, mixed(mixed(START ^ (run->last | bytes << 8 * run->last_size))), CAP);
+    }
+    run->last = bytes;
+    run->last_size = size;
+    run->length++;
+    if (kind == LETTER)
+        for (; size > 0; size--, bytes >>= 8) add_byte(run, bytes & 255);
+}
+
+/* Where the characters end that count: MAX_CHARS of them, of `chars` in all. */
+static const unsigned char *end_of(const unsigned char *p, Py_ssize_t size, Py_ssize_t chars) {
     const unsigned char *end = p + size;
-    if (size <= MAX_CHARS) return end;
+    if (chars <= MAX_CHARS) return end;
+    if (chars == size) return p + MAX_CHARS;
     for (int left = MAX_CHARS; p < end; p++)
         if ((*p & 0xC0) != 0x80 && left-- == 0) break;
     return p;
 }
 
+#define EACH_BYTE(byte) (0x0101010101010101u * (byte))
+
+static inline uint64_t eight_at(const unsigned char *p) {
+    uint64_t eight;
+    memcpy(&eight, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    eight = __builtin_bswap64(eight);
+#endif
+    return eight;
+}
+
+/* The high bits of those of eight bytes that are no letters or digits of ASCII; `lower` are all
+   eight in lower case. */
+static inline uint64_t others_of(uint64_t eight, uint64_t *lower) {
+    uint64_t seven = eight & EACH_BYTE(0x7F), low = seven | EACH_BYTE(0x20);
+    uint64_t letters = (low + EACH_BYTE(0x80 - 'a')) & ~(low + EACH_BYTE(0x7F - 'z'));
+    uint64_t digits = (seven + EACH_BYTE(0x80 - '0')) & ~(seven + EACH_BYTE(0x7F - '9'));
+    *lower = low;
+    return ~((letters | digits) & ~eight) & EACH_BYTE(0x80);
+}
+
+/* Takes an ASCII word and the ASCII separator behind it: where it goes on, `p` itself if there is
+   something else. */
+static const unsigned char *take_word(Sums *sums, const unsigned char *p,
+                                      const unsigned char *end) {
+    uint64_t hash = START, lower;
+    for (const unsigned char *at = p; end - at >= 8; at += 8) {
+        uint64_t eight = eight_at(at), others = others_of(eight, &lower);
+        if (others) {
+            int size = __builtin_ctzll(others) >> 3;
+            if (eight >> 8 * size & 0x80) return p;
+            if (size > 0) hash = mixed(hash ^ (lower & (((uint64_t)1 << 8 * size) - 1)));
+            if (at + size > p) end_word(sums, hash, at + size - p <= SHORT);
+            return at + size + 1;
+        }
+        hash = mixed(hash ^ lower);
+    }
+    return p;
+}
+
 static void read_text(Sums *sums, const unsigned char *p, const unsigned char *end) {
-    Run run = {START, 0, 0, SEPARATOR};
+    Run run = {.kind = SEPARATOR};
     while (p < end) {
+        if (run.kind == SEPARATOR) {
+            const unsigned char *behind = take_word(sums, p, end);
+            if (behind > p) {
+                p = behind;
+                continue;
+            }
+        }
         unsigned char c = ascii_folded[*p];
         if (c) {
             take(sums, &run, c, LETTER);
-            const unsigned char *first = p++;
-            uint64_t hash = run.hash;
-            for (; (c = ascii_folded[*p]) && p < end; p++) hash = (hash ^ c) * PRIME;
-            run.hash = hash;
-            run.length += (uint32_t)(p - first - 1);
+            p++;
         } else if (*p < 0x80) {
             end_run(sums, &run);
             p++;
@@ -242,7 +321,7 @@ static PyObject *simhash(PyObject *Py_UNUSED(self), PyObject *text) {
     }
     memset(&sums, 0, sizeof sums);
     const unsigned char *begin = (const unsigned char *)data;
-    read_text(&sums, begin, end_of(begin, size)); /* a 0 follows the text */
+    read_text(&sums, begin, end_of(begin, size, PyUnicode_GetLength(text)));
     Py_XDECREF(encoded);
     return PyLong_FromLongLong(result(&sums));
 }

@@ -15,6 +15,12 @@ from functools import cache
 
 from lycosa.page.encoding import label, text_of
 
+compiled: Callable[[bytes], bool] | None
+try:
+    from lycosa.page._scan import is_utf8 as compiled
+except ImportError:  # there was no C compiler when lycosa was installed
+    compiled = None
+
 HEAD_BYTES = 4_096  # where <meta charset> is looked for; the standard says 1,024, pages say more
 SAMPLE_BYTES = 8_192  # given to the detector, which takes up to 2 ms for it (bench/charset.py)
 LONG_BYTES = 1_000  # a sample so long can do without its last word
@@ -61,6 +67,11 @@ def declared(body: bytes, content_type: str) -> str:
 
 def is_utf8(body: bytes) -> bool:
     """Whether the bytes are UTF-8; a last character cut in two is forgiven."""
+    return compiled(body) if compiled is not None else is_utf8_in_python(body)
+
+
+def is_utf8_in_python(body: bytes) -> bool:
+    """What the compiled module does."""
     try:
         codecs.utf_8_decode(body, "strict", False)
     except UnicodeDecodeError:

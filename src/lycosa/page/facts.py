@@ -24,10 +24,10 @@ _PUBLISHER = re.compile(
 ).search
 
 # Names of meta tags (name, property or itemprop), the most trusted first.
-_DATES = ("article:published_time", "datepublished", "date", "dc.date", "dcterms.date", "pubdate")
-_NAMES = ("og:site_name", "", "application-name")
+DATES = ("article:published_time", "datepublished", "date", "dc.date", "dcterms.date", "pubdate")
+NAMES = ("og:site_name", "", "application-name")
 _FROM_JSON = 1  # where JSON-LD comes in these orders
-_FROM_TIME = len(_DATES)  # a <time> of the text, last
+_FROM_TIME = len(DATES)  # a <time> of the text, last
 
 
 class PageFacts:
@@ -41,10 +41,10 @@ class PageFacts:
 
     def meta(self, name: str, content: str) -> None:
         """<meta>, by its name in lower case."""
-        if name in _DATES:
-            self.date(content, _DATES.index(name))
-        elif name and name in _NAMES:
-            self.name(content, _NAMES.index(name))
+        if name in DATES:
+            self.date(content, DATES.index(name))
+        elif name and name in NAMES:
+            self.name(content, NAMES.index(name))
 
     def time(self, value: str) -> None:
         """The first <time datetime>."""

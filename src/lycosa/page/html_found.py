@@ -6,6 +6,7 @@ has none. Of 1,330 real pages none had half. Knows no elements.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lycosa.page.blocks import Notes, TextLine
@@ -24,6 +25,19 @@ _ASKED = frozenset(
         *("lang", "type", "http-equiv", "hreflang", "xml:lang", "datetime"),
     )
 )
+
+# What a <meta> must be called, and what a <link> must be related as, to say something.
+TELLING_METAS = frozenset(
+    (
+        *("robots", "lycosa", "generator", "refresh", "date", "dc.date", "dcterms.date"),
+        *("datepublished", "pubdate", "article:published_time", "og:site_name"),
+        *("application-name", "content-language"),
+    )
+)
+_TELLING_LINK = re.compile("canonical|alternate|next|prev|[&\x00-\x1f\x80-\U0010ffff]", re.I | re.A)
+_META_NAMES = frozenset(("name", "property", "itemprop", "http-equiv"))
+# For these a value has to be decoded before anybody can tell what it says.
+_is_rare = re.compile("[&\x00-\x1f\x80-\U0010ffff]").search
 
 
 class PageFound:
@@ -83,11 +97,14 @@ class PageFound:
             self.times += 1
             if self.times > 1:  # the first one says enough
                 return
+        found = list(each_attribute(self.few(attributes)))
+        if name in ("meta", "link") and not any(_tells(name, *each) for each in found):
+            return
         if self.items_left <= 0:
             self.dropped += 1
             return
         values: dict[str, str] = {}
-        for key, value in each_attribute(self.few(attributes)):
+        for key, value in found:
             if key in _ASKED and size_of(value) <= HREF_BYTES:
                 values.setdefault(key, in_attribute(value))
         self.keep((name, values))
@@ -107,3 +124,12 @@ class PageFound:
         """What was counted, in the order of `signs.Signs`."""
         counted = (self.passwords, self.script_bytes, self.noscript_chars)
         return (*self.counts.values(), *counted, *self.notes.signs(lines))
+
+
+def _tells(element: str, name: str, value: str) -> bool:
+    """Whether an attribute may make its <meta> or <link> say something, as few do."""
+    if element == "link":
+        return name == "rel" and _TELLING_LINK.search(value) is not None
+    return name in _META_NAMES and (
+        value.strip(" ").lower() in TELLING_METAS or _is_rare(value) is not None
+    )

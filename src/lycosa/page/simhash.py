@@ -45,8 +45,8 @@ CAPITALS = (
     (0x410, 0x42F, 32),
 )
 
-_START, _PRIME = 0xCBF29CE484222325, 0x100000001B3  # FNV-1a, over characters
-_MIX = 0xFF51AFD7ED558CCD  # of murmur3: FNV alone leaves the high bits of short words alike
+_START, _PRIME = 0xCBF29CE484222325, 0x100000001B3
+_MIX = 0xFF51AFD7ED558CCD  # of murmur3
 _MASK = (1 << 64) - 1
 _TOP_BIT = 1 << 63
 _LANE = (1 << 32) - 1
@@ -114,9 +114,9 @@ def _features(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _hashed(word: str) -> int:
-    value = _START
-    for letter in word:
-        value = (value ^ ord(letter)) * _PRIME & _MASK
+    value, data = _START, word.encode()
+    for at in range(0, len(data), 8):
+        value = _mixed(value ^ int.from_bytes(data[at : at + 8], "little"))
     return _mixed(value)
 
 
