@@ -429,8 +429,8 @@ def _note_edges(edges: dict[tuple[str, str], int], source: str, targets: dict[st
 
 def _canonical_of(parsed: Parsed, url: str) -> str:
     """The address that a page names as its own, '' if it names none."""
-    if not parsed.canonical:
-        return ""
+    if not parsed.canonical or parsed.canonical == url:
+        return parsed.canonical
     base = canonical(parsed.base, url) if parsed.base else None
     return canonical(parsed.canonical, base or url) or ""
 

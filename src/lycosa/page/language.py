@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 PROBE = 90  # characters of each of the two places that are looked at first
-SURE = 0.9  # of the detector: a language that is expected is not confirmed with less
+SURE = 0.3  # of the detector: a language that is expected is not confirmed with less
 PIECE = 300  # characters of a place that is looked at where they leave a doubt
 PIECES = 4
 LEAST_LETTERS = 20  # below this a guess is worth nothing; a CJK character counts for CJK_LETTERS
@@ -125,7 +125,7 @@ def _two_looks(text: str, hint: str) -> list[_Vote]:
     what the page declares, more words around the other one may settle it."""
     places = _places(text, 2, PROBE)
     one = _look(places[0], hint)
-    other = _look(places[1], one.code)
+    other = _look(places[1], one.code if one.weight >= SURE * one.chars else hint)
     if _clear(one, other, hint):
         return [one, other]
     if hint and (one.code == hint) != (other.code == hint):
@@ -251,11 +251,13 @@ def _shares(votes: list[_Vote], hint: str) -> Shares:
 
 
 def _clear(one: _Vote, other: _Vote, hint: str) -> bool:
-    """Whether two places say the same, at least one of them surely, and the page declares no other
-    language that looks alike."""
-    if one.code != other.code or one.weight + other.weight < one.chars:
+    """Whether two places say the same, and so does the page; or at least one of them is sure, and the
+    page declares no other language that looks alike."""
+    if one.code != other.code or not one.code:
         return False
-    return hint == one.code or not _alike(one.code, hint)
+    if hint == one.code:
+        return True
+    return one.weight + other.weight >= one.chars and not _alike(one.code, hint)
 
 
 def _share(one: tuple[str, float]) -> float:

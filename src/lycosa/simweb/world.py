@@ -146,9 +146,15 @@ class World:
             blog_robots="robots-dirs" if blog_robots == "robots-crawl-delay" else blog_robots,
             crawl_delay=spec.delay * (1 + draw(seed, index, _DELAY) % 3) if asks else 0.0,
             features=tuple(features),
-            lang=LANGS[draw(seed, index, _LANG) % len(LANGS)],
+            lang=self._lang(index),
             slow=spec.slow > 0 and share(seed, index, _SLOW) < spec.slow,
         )
+
+    def _lang(self, index: int) -> str:
+        """What a site declares; where pages are for measuring, what they are in, as most do."""
+        if self.spec.plain and not self.spec.languages:
+            return "en"
+        return LANGS[draw(self.spec.seed, index, _LANG) % len(LANGS)]
 
     def _robots(self, index: int, what: int) -> str:
         kinds = self._robots_kinds

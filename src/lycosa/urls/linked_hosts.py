@@ -23,9 +23,13 @@ def linked_hosts(hrefs: Iterable[str], base: str) -> dict[str, int]:
     """How often each host is linked to; `base` is the URL that the links are relative to."""
     counts: dict[str, int] = {}
     inside = 0
-    for href in hrefs:
-        if ":" not in href and "//" not in href and "\\" not in href:
-            inside += 1  # most of them
+    own = host_of(base)
+    absolute = (f"https://{own}/", f"http://{own}/", f"//{own}/")
+    for href in hrefs:  # most of them lead to the same host
+        if href.startswith(absolute) or (
+            ":" not in href and "//" not in href and "\\" not in href
+        ):
+            inside += 1
             continue
         if found := _absolute(href):
             host = _host(found[1])
@@ -39,7 +43,6 @@ def linked_hosts(hrefs: Iterable[str], base: str) -> dict[str, int]:
         elif host and len(counts) < MOST_HOSTS:
             counts[host] = 1
     if inside:
-        own = host_of(base)
         counts[own] = counts.get(own, 0) + inside
     return counts
 
