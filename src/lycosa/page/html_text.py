@@ -29,7 +29,6 @@ _WHITE_OR_MARK = re.compile(f"[ {MARKS}]+").sub
 _NO_WIDTH = re.compile(f"[{re.escape(INVISIBLE + _CONTROLS)}]+").sub
 _ANY_SPACE = re.compile(f"[{_WHITE}{SPACES}]").sub
 
-_CLEAN = re.compile(f"[{re.escape(MARKS + _CONTROLS)}]+").sub
 _KEPT = str.maketrans({"\n": BREAK, "\r": BREAK, "\t": TAB, **dict.fromkeys(" \f" + SPACES, BLANK)})
 # Persian, Hindi and emojis are spelled with joiners; behind ASCII or a space they mean nothing.
 _JOINERS = re.compile("(?:^|(?<=[\x00-\x7f]))[\u200c\u200d]+")
@@ -43,8 +42,11 @@ _EDGES = " " + BREAK
 
 
 def clean(text: str) -> str:
-    """Text that may hold what looks like marks."""
-    return _CLEAN("", text)
+    """Text that may hold what looks like marks, without these; `fold` leaves out other controls."""
+    for mark in MARKS:
+        if mark in text:
+            text = text.replace(mark, "")
+    return text
 
 
 def is_marked(page: str) -> bool:

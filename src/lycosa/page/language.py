@@ -251,8 +251,8 @@ def _shares(votes: list[_Vote], hint: str) -> Shares:
 
 
 def _clear(one: _Vote, other: _Vote, hint: str) -> bool:
-    """Whether two places say the same, and so does the page; or at least one of them is sure, and the
-    page declares no other language that looks alike."""
+    """Whether two places say what the page declares; or the same, at least one of them surely, and
+    the page declares no other language that looks alike."""
     if one.code != other.code or not one.code:
         return False
     if hint == one.code:
