@@ -518,15 +518,50 @@ static const char *uncommon(Scan *scan, const char *p, const char *end, int lite
     return visible_as(scan, out, out + size, 1, pre) < 0 ? NULL : after;
 }
 
+#define EACH_BYTE(byte) (0x0101010101010101u * (byte))
+
+/* Goes over ordinary ASCII, eight bytes at a time, as long as there is no '&', no control character
+   and no blank behind another one (`blank`: one was before). Stops early rather than late. */
+static const char *skip_plain(const char *p, const char *end, int blank) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return p;
+#endif
+    uint64_t carried = blank ? 0x80 : 0;
+    for (; end - p >= 8; p += 8) {
+        uint64_t eight;
+        memcpy(&eight, p, 8);
+        uint64_t blanks = eight ^ EACH_BYTE(' '), marks = eight ^ EACH_BYTE('&');
+        blanks = (blanks - EACH_BYTE(1)) & ~blanks & EACH_BYTE(0x80);
+        marks = (marks - EACH_BYTE(1)) & ~marks;
+        uint64_t others =
+            eight | (eight - EACH_BYTE(' ')) | marks | (blanks & (blanks << 8 | carried));
+        if (others & EACH_BYTE(0x80)) break;
+        carried = blanks >> 56;
+    }
+    return p;
+}
+
 /* Text, with references replaced unless it is `literal`, and with its lines and spaces if `pre`. */
 static int visible_as(Scan *scan, const char *p, const char *end, int literal, int pre) {
     int size;
     if (scan->text.size >= scan->wanted) return 0;
     while (p < end) {
+        if (!pre && class_of[(unsigned char)*p] & SPACE) { /* mostly indentation */
+            scan->space = 1;
+            do p++;
+            while (p < end && class_of[(unsigned char)*p] & SPACE);
+            continue;
+        }
         /* Words with single spaces between them are copied as they are. */
-        const char *words = p;
+        const char *words = p, *again = p;
         unsigned char kind, before = BLANK;
         for (; p < end; p++, before = kind) {
+            if (p >= again) { /* one byte at a time through eight that have something else */
+                const char *plain = skip_plain(p, end, before & BLANK);
+                if (plain > p) before = class_of[(unsigned char)plain[-1]];
+                if ((p = plain) == end) break;
+                again = p + 8;
+            }
             kind = class_of[(unsigned char)*p];
             if (kind & (TEXT_STOP | RARE | (before & BLANK)) &&
                 (!(kind & RARE) || rare_at(p, end, &size)))
