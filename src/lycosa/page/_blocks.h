@@ -19,6 +19,7 @@
 #define HINT_ATTRIBUTES 24 /* of a tag that are looked at */
 #define HINT_BYTES 256     /* of a class */
 #define HINT_WORD 16       /* letters of a word that may be known */
+#define KNOWN_BITS 6       /* of the number of values whose hints are remembered */
 #define NEAR 250           /* size of text that makes a container worth comparing with */
 #define FAR 1500           /* and that of a larger one */
 #define LONG_LINE 80       /* from here on it is probably a sentence */
@@ -79,10 +80,18 @@ typedef struct {
     Py_ssize_t start, end;
 } Span;
 
+/* The hints of a value that was met before. */
+typedef struct {
+    const char *value; /* in the page */
+    Py_ssize_t size;
+    uint64_t hints;
+} Known;
+
 typedef struct {
     const char *page, *page_end;
     Py_ssize_t seen; /* bytes of text that marks and spans are about */
     Buffer marks, spans, records;
+    Known known[1 << KNOWN_BITS];
     char title[TITLE_ROOM];
     Py_ssize_t title_size;
 } Blocks;

@@ -47,8 +47,22 @@ static uint64_t hints_in_words(const char *p, const char *end) {
     return found;
 }
 
+/* The same, remembered: most classes of a page are there many times. */
+static uint64_t hints_in_value(Blocks *blocks, const char *p, const char *end) {
+    Py_ssize_t size = end - p;
+    uint64_t first, last;
+    if (size < 8) return hints_in_words(p, end);
+    memcpy(&first, p, 8);
+    memcpy(&last, end - 8, 8);
+    uint64_t hash = (first ^ (last << 1 | last >> 63) ^ (uint64_t)size) * 0x9E3779B97F4A7C15u;
+    Known *known = &blocks->known[hash >> (64 - KNOWN_BITS)];
+    if (known->size != size || memcmp(known->value, p, (size_t)size) != 0)
+        *known = (Known){p, size, hints_in_words(p, end)};
+    return known->hints;
+}
+
 /* What a tag says of its element by class, id, role and itemprop; `p` is behind its name. */
-static uint64_t hints_of(const char *p, const char *end) {
+static uint64_t hints_of(Blocks *blocks, const char *p, const char *end) {
     uint64_t found = 0;
     Attribute each;
     for (int i = 0; i < HINT_ATTRIBUTES && next_attribute(&p, end, &each) > 0; i++) {
@@ -57,7 +71,7 @@ static uint64_t hints_of(const char *p, const char *end) {
             (size == 2 && same_name(each.name, each.name_end, "id")) ||
             (size == 4 && same_name(each.name, each.name_end, "role")) ||
             (size == 8 && same_name(each.name, each.name_end, "itemprop")))
-            found |= hints_in_words(each.value, each.value_end);
+            found |= hints_in_value(blocks, each.value, each.value_end);
     }
     return found;
 }
@@ -97,7 +111,7 @@ static int new_record(Blocks *blocks, const Open *open, int kind, int parent) {
     made->path = around->path | 1u << kind;
     made->depth = least(around->depth + 1u, 255);
     if (open->name >= blocks->page && open->name < blocks->page_end)
-        made->own = hints_of(open->name + open->size, blocks->page_end);
+        made->own = hints_of(blocks, open->name + open->size, blocks->page_end);
     made->hints = around->hints | made->own;
     made->good = least(around->good + (unsigned)popcount(made->own & GOOD_HINTS), 255);
     made->bad = least(around->bad + (unsigned)popcount(made->own & BAD_HINTS), 255);
