@@ -26,9 +26,7 @@ def linked_hosts(hrefs: Iterable[str], base: str) -> dict[str, int]:
     own = host_of(base)
     absolute = (f"https://{own}/", f"http://{own}/", f"//{own}/")
     for href in hrefs:  # most of them lead to the same host
-        if href.startswith(absolute) or (
-            ":" not in href and "//" not in href and "\\" not in href
-        ):
+        if href.startswith(absolute) or (":" not in href and "//" not in href and "\\" not in href):
             inside += 1
             continue
         if found := _absolute(href):
