@@ -1,7 +1,7 @@
 """What the Python reader found in a page so far: text in pieces, links, tags that say something.
 
 Owns the bounds on attributes and character references, beyond which Python takes too long; the C
-has none. Of 1,330 real pages none had half. Knows no elements.
+has none. Of 1,330 real pages none had more than 290,000 characters of attributes. Knows no elements.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lycosa.page.html_references import in_attribute, in_text
 from lycosa.page.signs import COUNTED
 
 MAX_REFERENCES = 60_000  # '&' looked at; text with more is left out
-MAX_ATTRIBUTES = 1 << 18  # characters of the attributes of tags that say something
+MAX_ATTRIBUTES = 1 << 19  # characters of the attributes of tags that say something
 DATA_BYTES = 65_536  # of JSON in scripts that are kept
 HREF_BYTES = 8_192  # far above the longest URL that is ever crawled
 
