@@ -8,22 +8,31 @@ not with the table. Knows no network; what it is told of a response is in `Label
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 
 from lycosa.page import label_rules as rules
 from lycosa.page.label_rules import ROOMS
+from lycosa.page.label_search import (
+    HINTS,
+    SAYS,
+    TITLE_CHARS,
+    WORDS,
+    Hit,
+    hits,
+    is_about,
+    phrases,
+    plain,
+    title_parts,
+    titled,
+)
 from lycosa.page.signs import Signs
 
 TEXT_CHARS = 4_000  # of all text that are searched
 MAIN_CHARS = 1_500  # of the main text
-TITLE_CHARS = 200
 URL_CHARS = 300
 MARKUP_BYTES = 32 * 1024
+HIDDEN_BYTES = 12 * 1024  # of it are searched for marks, and there are many
 BEGIN = 200  # characters: of a page that begins with an error the rest may be long
 NEAR = 1_500  # characters of all text in which a short line may say that something is not there
 TOP_LINES = 4  # of the main text: a heading among them counts like a title
@@ -34,11 +43,6 @@ MESSAGE = 300  # letters of the lines that tell a label
 MESSAGE_OF_CONSENT = 1_000  # which is told in more words
 TOP = frozenset((rules.SOFT_404, rules.ERROR_PAGE, rules.BLOCKED, rules.PARKED))
 LINKS_OVER_PROSE = 5  # percent of all letters: from here on a page is a listing
-SAYS, HINTS, WORDS, TITLE, ABOUT = "says", "hints", "words", "title", "about"
-_SIDES = re.compile(r" [|\-–—·•:»«/] |[|·•»«–—]|: |\. |! ?")  # between the parts of a title
-_WORDS = re.compile(r"\w+").findall
-# Scripts that put no blanks between words.
-_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]").search
 
 
 def _no_header(_name: bytes) -> str:
@@ -68,23 +72,55 @@ def label(facts: LabelFacts) -> tuple[str, str]:
     if facts.status >= 400:
         return _by_header(facts) or _by_status(facts, size)
     plenty = size.prose >= rules.PLENTY or size.rest >= rules.PLENTY_OF_ALL
-    if (
-        plenty
-        and facts.title
-        and not _titled(facts.title)
-        and not _broken(facts.text[:BEGIN].lower())
-    ):
-        return _real(facts)
-    found = _by_header(facts)
-    if found is None:
+    found = None if plenty else _by_header(facts)
+    if found is None and _may_tell(facts, size, plenty):
         page = _Page(facts, size)
         found = page.best() or page.bare()
     return found or _real(facts)
 
 
-def _broken(begin: str) -> bool:
-    """Whether a text may begin with an error: a long one may be its trace."""
-    return any(mark in begin for mark in ("error:", "exception:", "traceback (", "warning:"))
+def _may_tell(facts: LabelFacts, size: _Sizes, plenty: bool) -> bool:
+    """Whether a page may be anything else than real, so that it is worth searching.
+
+    It has room for what would have to be there, or its title or its beginning speaks."""
+    if not plenty and _has_room(facts, size):
+        return True
+    title = plain(facts.title[:TITLE_CHARS])
+    if title and titled(title)[1]:
+        return True
+    begin = facts.text[:BEGIN].lower()
+    if plenty:  # a long text may be the trace of an error
+        return any(mark in begin for mark in rules.BROKEN)
+    first = len(title) + 1
+    return any(
+        _tells_title(hit, title) or (hit.strength == SAYS and hit.told == rules.ERROR_PAGE)
+        for hit in hits(f"{title} {begin}", first)
+    )
+
+
+def _has_room(facts: LabelFacts, size: _Sizes) -> bool:
+    """Whether a page is small enough for any label without a title that tells it."""
+    anchors, prose, rest = facts.signs.anchors, size.prose - MESSAGE, size.rest - MESSAGE
+    text = facts.text[:TEXT_CHARS]
+    if "{{" in text:
+        return True
+    if prose > rules.MOST_PROSE or rest > rules.MOST_REST:
+        room = ROOMS[rules.CONSENT_WALL]
+        much = MESSAGE_OF_CONSENT
+        if anchors <= room.anchors and rest <= room.prose + room.rest + much:
+            return True
+        if rest > rules.MOST_REST + much or not any(word in text for word in rules.OF_COOKIES):
+            return False
+        prose, rest = prose - much, rest - much
+    return any(
+        anchors <= room.anchors and prose <= room.prose and rest <= room.prose + room.rest
+        for room in ROOMS.values()
+    )
+
+
+def _tells_title(hit: Hit, title: str) -> bool:
+    """Whether a phrase is most of the title."""
+    return hit.at <= len(title) and 2 * len(hit.words) >= len(title) and hit.strength != WORDS
 
 
 def _by_header(facts: LabelFacts) -> tuple[str, str] | None:
@@ -107,93 +143,9 @@ def _by_status(facts: LabelFacts, size: _Sizes) -> tuple[str, str]:
         return best
     if usual != rules.ERROR_PAGE:
         return usual, f"status {status}"
-    if page.told[rules.SCRIPT_SHELL].says:
+    if page.of(rules.SCRIPT_SHELL).says:
         return rules.BLOCKED, f"status {status}, and asks for scripts"
     return page.hidden() or (usual, f"status {status}")
-
-
-# -- phrases --------------------------------------------------------------------------------------
-
-Phrase = tuple[str, str, str]  # words, label, strength
-
-
-@dataclass(frozen=True, slots=True)
-class Phrases:
-    """The table of phrases, by a word of each."""
-
-    by_word: dict[str, list[Phrase]]
-    unspaced: list[Phrase]  # of scripts that put no blanks between words
-    titles: dict[str, str]  # a part of a title, and its label
-    about: list[str]  # in the title of a page about such pages
-
-
-@cache
-def phrases() -> Phrases:
-    """Reads `label_phrases.txt`."""
-    text = resources.files("lycosa.page").joinpath("label_phrases.txt").read_text("utf-8")
-    table = Phrases({}, [], {}, [])
-    found = read_phrases(text)
-    often = Counter(word for words, _, _ in found for word in _WORDS(words))
-    for words, told, strength in found:
-        if strength == TITLE:
-            table.titles.setdefault(words, told)
-        elif strength == ABOUT:
-            table.about.append(words if _UNSPACED(words) else f" {words} ")
-        elif _UNSPACED(words):
-            table.unspaced.append((words, told, strength))
-        else:
-            key = min(_WORDS(words), key=lambda word: (len(word) < 4, often[word], -len(word)))
-            table.by_word.setdefault(key, []).append((words, told, strength))
-    return table
-
-
-def read_phrases(text: str) -> list[Phrase]:
-    """The phrases of a table in the form of `label_phrases.txt`."""
-    found: dict[Phrase, None] = {}
-    told = strength = ""
-    for line in text.splitlines():
-        if line.startswith("["):
-            told, strength = line.strip("[]").split()
-        elif line and line[0] != "#":
-            _, _, words = line.rpartition(": ") if line[0] != " " else ("", "", line)
-            for each in words.split("|"):
-                if each.strip():
-                    found[each.strip(), told, strength] = None
-    return list(found)
-
-
-def _plain(text: str) -> str:
-    return text.lower().replace("’", "'")
-
-
-def _parts(title: str) -> list[str]:
-    """The parts of a title between its separators, without what stands around them."""
-    parts = [title, *_SIDES.split(title)]
-    return [each.strip(" .!?…:-–—()[]'\"") for each in parts]
-
-
-@cache
-def _says() -> dict[str, str]:
-    """What says a label by itself, and so does in a title."""
-    table = phrases()
-    found = dict(table.titles)
-    for some in (*table.by_word.values(), table.unspaced):
-        for words, told, strength in some:
-            if strength == WORDS:
-                continue
-            found.setdefault(words.strip(" .!?…"), told)
-    return found
-
-
-def _titled(title: str) -> str:
-    """The label that a part of the title tells, '' if none."""
-    if not title:
-        return ""
-    known = _says()
-    for part in _parts(_plain(title[:TITLE_CHARS])):
-        if part in known:
-            return known[part]
-    return ""
 
 
 # -- what a page says -----------------------------------------------------------------------------
@@ -241,52 +193,48 @@ class _Page:
 
     def __init__(self, facts: LabelFacts, size: _Sizes) -> None:
         self.facts, self.size = facts, size
-        self.told: dict[str, _Told] = {each: _Told() for each in ROOMS}
+        self.told: dict[str, _Told] = {}
         self.lines: dict[tuple[int, int], str] = {}  # that say something, with a label
-        self.text = _plain(facts.text[:TEXT_CHARS])
-        self.main = _plain(facts.main[:MAIN_CHARS])
-        self.title = _plain(facts.title[:TITLE_CHARS])
+        self.text = plain(facts.text[:TEXT_CHARS])
+        self.main = plain(facts.main[:MAIN_CHARS])
+        self.title = plain(facts.title[:TITLE_CHARS])
         self.tops = (self.main or self.text).split("\n", TOP_LINES)[:TOP_LINES]
         self.search()
         self.heads()
         self.signs()
         self.prose, self.rest = self.others()
-        spaced = f" {' '.join(_WORDS(self.title))} "
-        self.about = bool(self.title) and any(each in spaced for each in phrases().about)
+        self.about = is_about(self.title)
+
+    def of(self, told: str) -> _Told:
+        """What speaks for a label."""
+        mine = self.told.get(told)
+        if mine is None:
+            mine = self.told[told] = _Told()
+        return mine
 
     def search(self) -> None:
         """Every phrase of the table that is on the page."""
-        table = phrases()
         whole = f"{self.title}\n{self.text}"
         if len(self.facts.text) > TEXT_CHARS:
             whole += "\n" + self.main
         flat = whole.replace("\n", " ")  # a heading may be broken in two
-        for word in set(_WORDS(whole)):
-            for phrase in table.by_word.get(word, ()):
-                self.note(whole, flat, phrase)
-        if not whole.isascii() and _UNSPACED(whole):
-            for phrase in table.unspaced:
-                self.note(whole, flat, phrase)
+        for hit in hits(flat, len(self.title) + 1):
+            self.note(whole, hit)
 
-    def note(self, whole: str, flat: str, phrase: Phrase) -> None:
-        """Counts a phrase if it is there; `flat` is the whole without the ends of its lines."""
-        words, told, strength = phrase
-        at = flat.find(words)
-        if at < 0:
-            return
+    def note(self, whole: str, hit: Hit) -> None:
+        """Counts a phrase."""
         first = len(self.title) + 1
-        mine = self.told[told]
-        if at < first and 2 * len(words) >= len(self.title) and strength != WORDS:
+        mine, words, begin = self.of(hit.told), hit.words, hit.begin
+        if _tells_title(hit, self.title):
             mine.title += 1
             mine.reason = mine.reason or f"title: {words}"
-        begin = at if at >= first else flat.find(words, first)
         if begin < 0:
             return
-        if strength == SAYS:
+        if hit.strength == SAYS:
             mine.says += 1
             mine.first |= begin < first + BEGIN
             mine.reason = words if not mine.reason.startswith("title") else mine.reason
-        elif strength == WORDS:
+        elif hit.strength == WORDS:
             mine.words += 1
             mine.reason = mine.reason or words
             return
@@ -296,24 +244,22 @@ class _Page:
         line = whole.rfind("\n", 0, begin) + 1
         end = whole.find("\n", begin)
         end = end if end >= 0 else len(whole)
-        self.lines[line, end] = told
-        if strength == HINTS and told in TOP and end - line <= 100:
-            near = told == rules.SOFT_404 and begin < first + NEAR
+        self.lines[line, end] = hit.told
+        if hit.strength == HINTS and hit.told in TOP and end - line <= 100:
+            near = hit.told == rules.SOFT_404 and begin < first + NEAR
             mine.tops += near or whole[line:end] in self.tops
 
     def heads(self) -> None:
         """The title and the first lines of the main text, part by part."""
-        known, titles = _says(), phrases().titles
-        for part in _parts(self.title):
-            if told := known.get(part):
-                mine = self.told[told]
-                mine.title += 1
-                mine.reason = f"title: {part}"
-                break
+        part, told = titled(self.title)
+        if told:
+            mine = self.of(told)
+            mine.title += 1
+            mine.reason = f"title: {part}"
+        titles = phrases().titles
         for line in self.tops:
-            told = titles.get(line.strip(" .!?…:"), "")
-            if told:
-                mine = self.told[told]
+            if told := titles.get(line.strip(" .!?…:"), ""):
+                mine = self.of(told)
                 mine.hints += 1
                 mine.reason = mine.reason or line
 
@@ -321,24 +267,24 @@ class _Page:
         """What the markup tells beside the text."""
         signs = self.facts.signs
         if signs.passwords and signs.size:
-            mine = self.told[rules.LOGIN_WALL]
+            mine = self.of(rules.LOGIN_WALL)
             mine.sign += 2 if signs.anchors <= 20 and self.size.prose < 200 else 1
             mine.reason = mine.reason or "a field for a password"
         place = self.facts.url[:URL_CHARS].lower().partition("://")[2]
         host, *path = place.partition("?")[0].split("/")
         for part in path:
             if told := rules.PATHS.get(part.partition(".")[0]):
-                mine = self.told[told]
+                mine = self.of(told)
                 mine.hints += 1
                 mine.reason = mine.reason or f"path: {part}"
         host = host.removeprefix("www.")
-        if host and (host in _parts(self.title) or host in self.tops):
-            mine = self.told[rules.PARKED]
+        if host and (host in title_parts(self.title) or host in self.tops):
+            mine = self.of(rules.PARKED)
             mine.hints += 1
             mine.reason = mine.reason or "its name only"
-        for word in _WORDS(self.title):
+        for word in self.title.split():
             if len(word) > 9 and word.endswith(("error", "exception")):
-                mine = self.told[rules.ERROR_PAGE]
+                mine = self.of(rules.ERROR_PAGE)
                 mine.title += 1
                 mine.reason = mine.reason or f"title: {word}"
 
@@ -430,7 +376,7 @@ class _Page:
 
     def hidden(self) -> tuple[str, str] | None:
         """A test of the visitor, or parking, that only its markup shows."""
-        markup = self.facts.markup[:MARKUP_BYTES].lower()
+        markup = self.facts.markup[:HIDDEN_BYTES].lower()
         seen = self.size.rest - min(self.facts.signs.noscript_chars, self.size.rest)
         if seen <= 30:
             for told, marks in rules.MARKUP.items():

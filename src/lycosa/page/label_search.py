@@ -1,0 +1,156 @@
+"""Which phrases of `label_phrases.txt` stand on a page. Pure.
+
+Owns the table and how it is searched: by the words of a page, so that the cost grows with the text
+and not with the table. What follows from a phrase is `labels`' part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+TITLE_CHARS = 200
+SAYS, HINTS, WORDS, TITLE, ABOUT = "says", "hints", "words", "title", "about"
+_SIDES = re.compile(r" [|\-–—·•:»«/] |[|·•»«–—]|: |\. |! ?")  # between the parts of a title
+_WORDS = re.compile(r"\w+").findall
+# Scripts that put no blanks between words.
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]").search
+
+Phrase = tuple[str, str, str]  # words, label, strength
+_Entry = tuple[str, str, str, frozenset[str], str]  # and what a page with it has: words, a stem
+STEM = 4  # characters: with them begins what the last word may be on a page
+
+
+class Hit(NamedTuple):
+    """A phrase on a page."""
+
+    words: str
+    told: str
+    strength: str
+    at: int  # in the title and the text
+    begin: int  # the first beyond the title; -1: in the title only
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """The table of phrases, by a word of each."""
+
+    by_word: dict[str, list[_Entry]]
+    by_sign: dict[str, list[_Entry]]  # of scripts that put no blanks between words
+    words: frozenset[str]  # keys of the one
+    signs: frozenset[str]  # and of the other
+    titles: dict[str, str]  # a part of a title, and its label
+    telling: dict[str, str]  # what tells a label if it is all of a title, or of a part
+    about: list[str]  # in the title of a page about such pages
+
+
+@cache
+def phrases() -> Phrases:
+    """Reads `label_phrases.txt`."""
+    text = resources.files("lycosa.page").joinpath("label_phrases.txt").read_text("utf-8")
+    by_word: dict[str, list[_Entry]] = {}
+    by_sign: dict[str, list[_Entry]] = {}
+    titles: dict[str, str] = {}
+    telling: dict[str, str] = {}
+    about = []
+    found = read_phrases(text)
+    often = Counter(part for words, _, _ in found for part in _parts_of(words))
+    for words, told, strength in found:
+        if strength == ABOUT:
+            about.append(words if _UNSPACED(words) else f" {words} ")
+            continue
+        if strength == TITLE:
+            titles.setdefault(words, told)
+            continue
+        parts, stem = frozenset(_parts_of(words)), _WORDS(words)[-1][:STEM]
+        key = min(parts, key=lambda part: (len(part) < 4, often[part], -len(part), part))
+        table = by_sign if _UNSPACED(words) else by_word
+        table.setdefault(key, []).append((words, told, strength, parts, stem))
+        if strength != WORDS:
+            telling.setdefault(words.strip(" .!?…"), told)
+    keys = frozenset(by_word), frozenset(by_sign)
+    return Phrases(by_word, by_sign, *keys, titles, {**telling, **titles}, about)
+
+
+def _parts_of(words: str) -> list[str]:
+    """What a page with a phrase has: its words, or the characters of a script without blanks.
+
+    The last of several words may be longer on the page: many languages decline it."""
+    if not _UNSPACED(words):
+        found = _WORDS(words)
+        return found[:-1] or found
+    return [sign for sign in dict.fromkeys(words) if _UNSPACED(sign)]
+
+
+def read_phrases(text: str) -> list[Phrase]:
+    """The phrases of a table in the form of `label_phrases.txt`."""
+    found: dict[Phrase, None] = {}
+    told = strength = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            told, strength = line.strip("[]").split()
+        elif line and line[0] != "#":
+            _, _, words = line.rpartition(": ") if line[0] != " " else ("", "", line)
+            for each in words.split("|"):
+                if each.strip():
+                    found[each.strip(), told, strength] = None
+    return list(found)
+
+
+def plain(text: str) -> str:
+    """As phrases are written."""
+    return text.lower().replace("’", "'")
+
+
+def title_parts(title: str) -> list[str]:
+    """A title, and its parts between separators, without what stands around them."""
+    parts = [title, *_SIDES.split(title)]
+    return [each.strip(" .!?…:-–—()[]'\"") for each in parts]
+
+
+def titled(title: str) -> tuple[str, str]:
+    """The part of a (plain) title that tells a label, and the label; '' if none does."""
+    telling = phrases().telling
+    for part in title_parts(title):
+        if part in telling:
+            return part, telling[part]
+    return "", ""
+
+
+def is_about(title: str) -> bool:
+    """Whether a (plain) title is one of a page about such pages."""
+    if not title:
+        return False
+    spaced = f" {' '.join(_WORDS(title))} "
+    return any(each in spaced for each in phrases().about)
+
+
+def hits(flat: str, first: int) -> Iterator[Hit]:
+    """Every phrase in a (plain) text, of which the first characters are the title."""
+    table = phrases()
+    there = set(_WORDS(flat))
+    stems = {word[:STEM] for word in there}
+    for key in sorted(there & table.words):
+        for entry in table.by_word[key]:
+            if entry[4] in stems and entry[3] <= there and (hit := _hit(flat, first, entry)):
+                yield hit
+    if flat.isascii() or not _UNSPACED(flat):
+        return
+    there = set(flat)
+    for key in sorted(there & table.signs):
+        for entry in table.by_sign[key]:
+            if entry[3] <= there and (hit := _hit(flat, first, entry)):
+                yield hit
+
+
+def _hit(flat: str, first: int, entry: _Entry) -> Hit | None:
+    words, told, strength, _, _ = entry
+    at = flat.find(words)
+    if at < 0:
+        return None
+    return Hit(words, told, strength, at, at if at >= first else flat.find(words, first))
