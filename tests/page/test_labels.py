@@ -12,7 +12,8 @@ import pytest
 
 from lycosa.page.html import parse
 from lycosa.page.label_rules import HEADERS, LABELS, MARKUP, REAL, ROOMS
-from lycosa.page.labels import ABOUT, SAYS, LabelFacts, label, phrases, read_phrases
+from lycosa.page.label_search import ABOUT, SAYS, phrases, read_phrases
+from lycosa.page.labels import LabelFacts, label
 
 TABLE = Path(sys.modules[LabelFacts.__module__].__file__ or "").with_name("label_phrases.txt")
 PROSE = "The old mill stands by the river, and its wheel still turns on three days of the week. "

@@ -65,7 +65,19 @@ MOST_PROSE = max(room.prose for room in ROOMS.values())
 MOST_REST = max(room.prose + room.rest for room in ROOMS.values())
 # With one of them a page may have a bar about cookies, which then takes more room.
 OF_COOKIES = (
-    *("ookie", "OOKIE", "çerez", "eväste", "süti", "kakor", "ciasteczk", "クッキー", "쿠키", "คุกกี้", "कुकी"),
+    *(
+        "ookie",
+        "OOKIE",
+        "çerez",
+        "eväste",
+        "süti",
+        "kakor",
+        "ciasteczk",
+        "クッキー",
+        "쿠키",
+        "คุกกี้",
+        "कुकी",
+    ),
     *("עוגיות", "الارتباط", "کوکی", "куки"),
 )
 # With one of them near its beginning even a long text may be the trace of an error.

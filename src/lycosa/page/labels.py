@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lycosa.page import label_rules as rules
+from lycosa.page.label_markup import bare, hidden, own_links
 from lycosa.page.label_rules import ROOMS
 from lycosa.page.label_search import (
     HINTS,
@@ -31,18 +32,24 @@ from lycosa.page.signs import Signs
 TEXT_CHARS = 4_000  # of all text that are searched
 MAIN_CHARS = 1_500  # of the main text
 URL_CHARS = 300
-MARKUP_BYTES = 32 * 1024
-HIDDEN_BYTES = 12 * 1024  # of it are searched for marks, and there are many
 BEGIN = 200  # characters: of a page that begins with an error the rest may be long
 NEAR = 1_500  # characters of all text in which a short line may say that something is not there
 TOP_LINES = 4  # of the main text: a heading among them counts like a title
 TINY = 180  # letters, outside of links: on a page with no more a single hint is enough
 FEW = 19  # anchors on such a page
+BESIDE_HEAD = 60  # letters of prose below a heading of its own, which is one of an article
+LONG_LINE = 80  # from here on a line is prose
+# How many times as long a line may be in a list of links for a phrase to be what it says.
+OF_ITEM = {SAYS: 2.2, HINTS: 1.5}
 BESIDE_BAR = 200  # letters that may stand beside what may be a bar about cookies only
 MESSAGE = 300  # letters of the lines that tell a label
 MESSAGE_OF_CONSENT = 1_000  # which is told in more words
 TOP = frozenset((rules.SOFT_404, rules.ERROR_PAGE, rules.BLOCKED, rules.PARKED))
 LINKS_OVER_PROSE = 5  # percent of all letters: from here on a page is a listing
+SMALL = 1_500  # letters of a page of which menus may be much
+OF_MENUS = 20  # percent of its letters, if there is hardly anything else
+OF_SENTENCES = 15  # percent that a main text of sentences outweighs
+SENTENCE_ENDS = frozenset(".!?…。！？।؟")
 
 
 def _no_header(_name: bytes) -> str:
@@ -145,7 +152,7 @@ def _by_status(facts: LabelFacts, size: _Sizes) -> tuple[str, str]:
         return usual, f"status {status}"
     if page.of(rules.SCRIPT_SHELL).says:
         return rules.BLOCKED, f"status {status}, and asks for scripts"
-    return page.hidden() or (usual, f"status {status}")
+    return hidden(facts.markup, facts.signs, size.seen) or (usual, f"status {status}")
 
 
 # -- what a page says -----------------------------------------------------------------------------
@@ -179,13 +186,16 @@ class _Sizes:
     size: int
     prose: int
     rest: int  # that is no link
+    seen: int  # of it beside <noscript>
 
 
 def _sizes(facts: LabelFacts) -> _Sizes:
     signs = facts.signs
     if not signs.size and facts.text:  # no HTML
-        return _Sizes(len(facts.text), len(facts.text), len(facts.text))
-    return _Sizes(signs.size, signs.sentences, max(0, signs.size - signs.link_size))
+        size = len(facts.text)
+        return _Sizes(size, size, size, size)
+    rest = max(0, signs.size - signs.link_size)
+    return _Sizes(signs.size, signs.sentences, rest, max(0, rest - signs.noscript_chars))
 
 
 class _Page:
@@ -199,11 +209,36 @@ class _Page:
         self.main = plain(facts.main[:MAIN_CHARS])
         self.title = plain(facts.title[:TITLE_CHARS])
         self.tops = (self.main or self.text).split("\n", TOP_LINES)[:TOP_LINES]
+        self.headed = any(map(self.own_head, self.tops[:2]))
+        self.listed = self.of_links()
+        self.short: set[tuple[str, int]] = set()  # lines that were counted among the tops
         self.search()
         self.heads()
         self.signs()
         self.prose, self.rest = self.others()
-        self.about = is_about(self.title)
+        self.about = self.is_about()
+
+    def is_about(self) -> bool:
+        """Whether the page is about such pages: by its title, or because it says so much."""
+        if self.size.prose >= LONG_LINE and is_about(self.title):
+            return True
+        says = [
+            told for told, mine in self.told.items() if mine.says and told != rules.SCRIPT_SHELL
+        ]
+        return len(says) >= 3 and self.facts.signs.anchors >= 5
+
+    def own_head(self, line: str) -> bool:
+        """Whether a line is a heading of its own: most of the title, and tells nothing."""
+        if line not in self.title or not (line.count(" ") >= 2 or len(line.encode()) >= 24):
+            return False
+        return not titled(line)[1]
+
+    def of_links(self) -> bool:
+        """Whether the page is mostly links, in a list of some length."""
+        signs = self.facts.signs
+        if signs.link_size <= 2 * self.size.rest:
+            return False
+        return own_links(self.facts.markup) >= 6
 
     def of(self, told: str) -> _Told:
         """What speaks for a label."""
@@ -230,24 +265,33 @@ class _Page:
             mine.reason = mine.reason or f"title: {words}"
         if begin < 0:
             return
+        line = whole.rfind("\n", 0, begin) + 1
+        end = whole.find("\n", begin)
+        end = end if end >= 0 else len(whole)
+        if hit.strength == WORDS or (
+            self.listed and end - line > OF_ITEM[hit.strength] * len(words)
+        ):
+            mine.words += 1
+            mine.reason = mine.reason or words
+            return
         if hit.strength == SAYS:
             mine.says += 1
             mine.first |= begin < first + BEGIN
             mine.reason = words if not mine.reason.startswith("title") else mine.reason
-        elif hit.strength == WORDS:
-            mine.words += 1
-            mine.reason = mine.reason or words
-            return
         else:
             mine.hints += 1
             mine.reason = mine.reason or words
-        line = whole.rfind("\n", 0, begin) + 1
-        end = whole.find("\n", begin)
-        end = end if end >= 0 else len(whole)
-        self.lines[line, end] = hit.told
+        if self.headed:  # of an article about such pages a sentence speaks of them
+            at = max(whole.rfind(". ", line, begin), whole.rfind("。", line, begin))
+            stop = whole.find(". ", begin, end)
+            self.lines[at if at >= 0 else line, stop if stop >= 0 else end] = hit.told
+        else:
+            self.lines[line, end] = hit.told
         if hit.strength == HINTS and hit.told in TOP and end - line <= 100:
             near = hit.told == rules.SOFT_404 and begin < first + NEAR
-            mine.tops += near or whole[line:end] in self.tops
+            if (near or whole[line:end] in self.tops) and (hit.told, line) not in self.short:
+                self.short.add((hit.told, line))
+                mine.tops += 1
 
     def heads(self) -> None:
         """The title and the first lines of the main text, part by part."""
@@ -302,23 +346,31 @@ class _Page:
                 length = min(end - begin, left)
                 left -= length
             rest -= length
-            if end - begin >= 80:
+            if end - begin >= LONG_LINE:
                 prose -= length
         return max(prose, 0), max(rest, 0)
 
     def best(self, among: tuple[str, ...] = ()) -> tuple[str, str] | None:
         """The label that the page tells best, if it tells any well enough."""
-        order = list(ROOMS)
+        order = {told: -place for place, told in enumerate(ROOMS)}
         ranked = [
-            (mine.strong(), mine.points(), 2 * mine.hints + mine.words, -order.index(told), told)
+            (
+                mine.strong() + mine.sign,
+                mine.points(),
+                2 * mine.hints + mine.words,
+                order[told],
+                told,
+            )
             for told, mine in self.told.items()
             if (not among or self.instead(told, mine, among)) and self.fits(told, mine)
         ]
         if not ranked:
             return None
         told = max(ranked)[-1]
-        if told == rules.SCRIPT_SHELL and any(each[-1] == rules.BLOCKED for each in ranked):
-            told = rules.BLOCKED  # its test needs scripts
+        if told == rules.SCRIPT_SHELL:  # a test of the visitor needs scripts, and so does a form
+            fit = {each[-1] for each in ranked}
+            login = self.facts.signs.passwords and rules.LOGIN_WALL in fit
+            told = rules.LOGIN_WALL if login else rules.BLOCKED if rules.BLOCKED in fit else told
         return told, self.told[told].reason
 
     def instead(self, told: str, mine: _Told, among: tuple[str, ...]) -> bool:
@@ -329,98 +381,49 @@ class _Page:
     def fits(self, told: str, mine: _Told) -> bool:
         """Whether enough speaks for a label, and little else is there."""
         points, room = mine.points(), ROOMS[told]
-        if self.about and self.size.prose >= 150:
+        if self.about:
             return False
-        if points < 2:
+        if points < 2 or (told == rules.PARKED and not (mine.strong() or mine.hints)):
             said = mine.hints or mine.words >= 2
             return bool(said) and self.size.rest <= TINY and self.facts.signs.anchors < FEW // 2
         prose, factor = room.prose, 1.0
+        if self.headed and told != rules.LOGIN_WALL:
+            prose = min(prose, BESIDE_HEAD)
         titled = mine.title and mine.strong() + mine.sign >= 4
-        if titled or (mine.first and told == rules.ERROR_PAGE):
+        if titled or (mine.first and told == rules.ERROR_PAGE and not self.headed):
             prose, factor = room.titled, 2.5
         elif told == rules.CONSENT_WALL and not mine.strong():  # a bar is on many pages
             few = self.facts.signs.anchors <= FEW
-            return few and mine.hints >= 2 and self.rest <= BESIDE_BAR
+            if not few or self.headed or mine.hints < 2 or self.rest > BESIDE_BAR:
+                return False
+            return not self.main or self.of_consent()
         return (
             self.prose <= prose
             and self.rest <= prose + room.rest * factor
             and self.facts.signs.anchors <= room.anchors * factor
         )
 
-    # -- with hardly any text --------------------------------------------------------------------
-
     def bare(self) -> tuple[str, str] | None:
         """A page with hardly any text: what its markup tells."""
-        facts, signs = self.facts, self.facts.signs
-        seen = self.size.rest - min(signs.noscript_chars, self.size.rest)
+        facts, size = self.facts, self.size
         if self.text.count("{{") >= 2 and self.prose < 300:
             return rules.SCRIPT_SHELL, "braces that no script has filled"
-        if seen > 150 or self.size.prose > 200 or self.size.size > 1_500:
+        if size.seen > 150 or size.prose > 200 or size.size > 1_500:
             return None
-        markup = facts.markup[:MARKUP_BYTES].lower()
-        if b"<frameset" in markup:
-            return rules.EMPTY, "frames only"
-        hidden = self.hidden()
-        if hidden:
-            return hidden
-        if signs.refresh and seen <= 120 and signs.anchors <= 2:
-            return rules.EMPTY, "it only refreshes"
-        script = _acts(markup) if signs.scripts else ""
-        if script and (seen <= 40 or (_root(markup) and signs.anchors <= 40)):
-            return rules.SCRIPT_SHELL, script
-        if self.size.size <= 12 and len(self.text.split()) <= 2:
-            if signs.iframes:
+        if found := bare(facts.markup, facts.signs, size.seen):
+            return found
+        if size.size <= 12 and len(self.text.split()) <= 2:
+            if facts.signs.iframes:
                 return rules.EMPTY, "a frame only"
-            return rules.EMPTY, "images only" if signs.images else "no text"
+            return rules.EMPTY, "images only" if facts.signs.images else "no text"
         return None
 
-    def hidden(self) -> tuple[str, str] | None:
-        """A test of the visitor, or parking, that only its markup shows."""
-        markup = self.facts.markup[:HIDDEN_BYTES].lower()
-        seen = self.size.rest - min(self.facts.signs.noscript_chars, self.size.rest)
-        if seen <= 30:
-            for told, marks in rules.MARKUP.items():
-                for mark in marks:
-                    if mark in markup:
-                        return told, f"markup: {mark.decode()}"
-            if b"document.cookie" in markup and b"location" in markup:
-                return rules.BLOCKED, "a script sets a cookie and comes again"
-        if seen <= 150 and not self.facts.signs.passwords:
-            for mark in rules.CAPTCHAS:
-                if mark in markup:
-                    return rules.BLOCKED, f"markup: {mark.decode()}"
-        return None
-
-
-def _acts(markup: bytes) -> str:
-    """Why a page's scripts may bring its text, '' if they only count visitors."""
-    at = markup.find(b"<script")
-    while at >= 0:
-        end = markup.find(b"</script", at)
-        if end < 0:
-            end = len(markup)
-        script = markup[at:end]
-        if not any(mark in script for mark in rules.COUNTERS):
-            if b"src=" in script[: script.find(b">") + 1]:
-                return "text by script only"
-            if any(mark in script for mark in rules.ACTS):
-                return "forwarding by script" if b"location" in script else "text by script only"
-        at = markup.find(b"<script", end)
-    return ""
-
-
-def _root(markup: bytes) -> bool:
-    """Whether there is an element without content that scripts fill."""
-    if any(mark in markup for mark in rules.OWN_ROOTS):
-        return True
-    for name in rules.ROOTS:
-        for quote in (b'"', b"'", b""):
-            at = markup.find(b"id=" + quote + name + (quote or b">"))
-            if at >= 0:
-                inside = markup[markup.find(b">", at) + 1 :][:60].lstrip()
-                if inside.startswith(b"</"):
-                    return True
-    return False
+    def of_consent(self) -> bool:
+        """Whether the main text speaks of consent."""
+        return any(
+            hit.told == rules.CONSENT_WALL and hit.strength != WORDS
+            for hit in hits(self.main.replace("\n", " "), 0)
+        )
 
 
 # -- content or listing ---------------------------------------------------------------------------
@@ -433,6 +436,23 @@ def _real(facts: LabelFacts) -> tuple[str, str]:
         return rules.CONTENT, "text"
     links = 100 * signs.link_size // signs.size
     prose = 100 * signs.sentences // signs.size
-    if signs.anchors >= 5 and links - prose >= LINKS_OVER_PROSE:
+    over = links - prose - LINKS_OVER_PROSE
+    if signs.anchors >= 5 and over >= 0 and over >= _menus(facts):
         return rules.LISTING, f"{links} % links, {prose} % prose"
     return rules.CONTENT, f"{prose} % prose, {links} % links"
+
+
+def _menus(facts: LabelFacts) -> int:
+    """How many links may be those of menus around a text, in percent.
+
+    The less there is on a page the more of it is menus, and sentences are its own text."""
+    small = OF_MENUS * max(0, SMALL - facts.signs.size) // SMALL
+    if small and facts.markup and own_links(facts.markup) < 5:
+        return 100
+    main = facts.main[:MAIN_CHARS]
+    ended = sum(len(line) for line in main.split("\n") if _is_sentence(line))
+    return small + (OF_SENTENCES * ended // len(main) if ended else 0)
+
+
+def _is_sentence(line: str) -> bool:
+    return line[-1:] in SENTENCE_ENDS and (len(line) >= 30 or (len(line) >= 12 and line[-1] > "~"))
