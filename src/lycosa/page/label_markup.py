@@ -12,14 +12,24 @@ from lycosa.page import label_rules as rules
 from lycosa.page.signs import Signs
 
 MARKUP_BYTES = 32 * 1024
-HIDDEN_BYTES = 12 * 1024  # are searched for marks, of which there are many
+LINKS_BYTES = 24 * 1024
+HIDDEN_BYTES = 8 * 1024  # are searched for marks, of which there are many
 _PLACES = re.compile(rb"<(/?)(nav|header|footer|aside|a)[\s>]", re.IGNORECASE).findall
+
+
+# Without those that hold another one.
+_MARKS = [
+    (told, mark)
+    for told, marks in rules.MARKUP.items()
+    for mark in marks
+    if not any(other in mark and other != mark for other in marks)
+]
 
 
 def own_links(markup: bytes) -> int:
     """Links outside of what says that it is a menu, a head or a foot."""
     own = depth = 0
-    for close, name in _PLACES(markup[:MARKUP_BYTES]):
+    for close, name in _PLACES(markup[:LINKS_BYTES]):
         if len(name) > 1:
             depth = max(0, depth - 1) if close else depth + 1
         elif not (close or depth):
@@ -47,10 +57,9 @@ def hidden(markup: bytes, signs: Signs, seen: int) -> tuple[str, str] | None:
     """A test of the visitor, or parking, that only its markup shows."""
     markup = markup[:HIDDEN_BYTES].lower()
     if seen <= 30:
-        for told, marks in rules.MARKUP.items():
-            for mark in marks:
-                if mark in markup:
-                    return told, f"markup: {mark.decode()}"
+        for told, mark in _MARKS:
+            if mark in markup:
+                return told, f"markup: {mark.decode()}"
         if b"document.cookie" in markup and b"location" in markup:
             return rules.BLOCKED, "a script sets a cookie and comes again"
     if seen <= 150 and not signs.passwords:

@@ -61,7 +61,7 @@ ROOMS: dict[str, Room] = {
 # take is what it seems, unless its title or its beginning says otherwise.
 PLENTY = 1_500
 PLENTY_OF_ALL = 2_500
-MOST_PROSE = max(room.prose for room in ROOMS.values())
+MOST_ANCHORS = max(room.anchors for room in ROOMS.values())
 MOST_REST = max(room.prose + room.rest for room in ROOMS.values())
 # With one of them a page may have a bar about cookies, which then takes more room.
 OF_COOKIES = (
@@ -80,8 +80,6 @@ OF_COOKIES = (
     ),
     *("עוגיות", "الارتباط", "کوکی", "куки"),
 )
-# With one of them near its beginning even a long text may be the trace of an error.
-BROKEN = ("error:", "exception:", "traceback (", "warning:")
 
 # A status that decides alone, and one that decides unless the page says something better.
 STATUS_IS: dict[int, str] = {

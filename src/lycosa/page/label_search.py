@@ -14,10 +14,12 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from lycosa.page.label_rules import ERROR_PAGE
+
 TITLE_CHARS = 200
 SAYS, HINTS, WORDS, TITLE, ABOUT = "says", "hints", "words", "title", "about"
 _SIDES = re.compile(r" [|\-–—·•:»«/] |[|·•»«–—]|: |\. |! ?")  # between the parts of a title
-_WORDS = re.compile(r"\w+").findall
+_AROUND = " .,;:!?…()[]{}<>\"'“”„‘’«»‹›|/*•·–—-،؛؟。、"  # words, and no part of them
 # Scripts that put no blanks between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]").search
 
@@ -46,6 +48,7 @@ class Phrases:
     signs: frozenset[str]  # and of the other
     titles: dict[str, str]  # a part of a title, and its label
     telling: dict[str, str]  # what tells a label if it is all of a title, or of a part
+    errors: dict[str, list[str]]  # what says an error-page, by a word of each
     about: list[str]  # in the title of a page about such pages
 
 
@@ -57,6 +60,7 @@ def phrases() -> Phrases:
     by_sign: dict[str, list[_Entry]] = {}
     titles: dict[str, str] = {}
     telling: dict[str, str] = {}
+    errors: dict[str, list[str]] = {}
     about = []
     found = read_phrases(text)
     often = Counter(part for words, _, _ in found for part in _parts_of(words))
@@ -67,14 +71,17 @@ def phrases() -> Phrases:
         if strength == TITLE:
             titles.setdefault(words, told)
             continue
-        parts, stem = frozenset(_parts_of(words)), _WORDS(words)[-1][:STEM]
+        parts, stem = frozenset(_parts_of(words)), words_of(words)[-1][:STEM]
         key = min(parts, key=lambda part: (len(part) < 4, often[part], -len(part), part))
         table = by_sign if _UNSPACED(words) else by_word
         table.setdefault(key, []).append((words, told, strength, parts, stem))
+        if told == ERROR_PAGE and strength == SAYS:
+            errors.setdefault(key, []).append(words)
         if strength != WORDS:
             telling.setdefault(words.strip(" .!?…"), told)
     keys = frozenset(by_word), frozenset(by_sign)
-    return Phrases(by_word, by_sign, *keys, titles, {**telling, **titles}, about)
+    telling.update(titles)
+    return Phrases(by_word, by_sign, *keys, titles, telling, errors, about)
 
 
 def _parts_of(words: str) -> list[str]:
@@ -82,7 +89,7 @@ def _parts_of(words: str) -> list[str]:
 
     The last of several words may be longer on the page: many languages decline it."""
     if not _UNSPACED(words):
-        found = _WORDS(words)
+        found = words_of(words)
         return found[:-1] or found
     return [sign for sign in dict.fromkeys(words) if _UNSPACED(sign)]
 
@@ -100,6 +107,11 @@ def read_phrases(text: str) -> list[Phrase]:
                 if each.strip():
                     found[each.strip(), told, strength] = None
     return list(found)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, each once, without what stands around them."""
+    return [each for word in dict.fromkeys(text.split()) if (each := word.strip(_AROUND))]
 
 
 def plain(text: str) -> str:
@@ -122,18 +134,29 @@ def titled(title: str) -> tuple[str, str]:
     return "", ""
 
 
+def broken(begin: str) -> bool:
+    """Whether even a long text may be the trace of an error, by its beginning."""
+    return "rror:" in begin or "xception:" in begin or "raceback (" in begin or "arning:" in begin
+
+
+def begins_with_error(begin: str) -> bool:
+    """Whether a (plain) text says at its beginning that something failed."""
+    errors = phrases().errors
+    return any(each in begin for key in errors.keys() & words_of(begin) for each in errors[key])
+
+
 def is_about(title: str) -> bool:
     """Whether a (plain) title is one of a page about such pages."""
     if not title:
         return False
-    spaced = f" {' '.join(_WORDS(title))} "
+    spaced = f" {' '.join(words_of(title))} "
     return any(each in spaced for each in phrases().about)
 
 
 def hits(flat: str, first: int) -> Iterator[Hit]:
     """Every phrase in a (plain) text, of which the first characters are the title."""
     table = phrases()
-    there = set(_WORDS(flat))
+    there = set(words_of(flat))
     stems = {word[:STEM] for word in there}
     for key in sorted(there & table.words):
         for entry in table.by_word[key]:

@@ -20,6 +20,8 @@ from lycosa.page.label_search import (
     TITLE_CHARS,
     WORDS,
     Hit,
+    begins_with_error,
+    broken,
     hits,
     is_about,
     phrases,
@@ -75,54 +77,54 @@ class LabelFacts:
 
 def label(facts: LabelFacts) -> tuple[str, str]:
     """The label and its reason, in a few words."""
+    signs = facts.signs
+    if facts.status < 400 and (
+        signs.sentences >= rules.PLENTY or signs.size - signs.link_size >= rules.PLENTY_OF_ALL
+    ):
+        if not _speaks(facts) and not broken(facts.text[:BEGIN]):
+            return _real(facts)
+        page = _Page(facts, _sizes(facts))
+        return page.best() or page.bare() or _real(facts)
     size = _sizes(facts)
+    found = _by_header(facts)
     if facts.status >= 400:
-        return _by_header(facts) or _by_status(facts, size)
-    plenty = size.prose >= rules.PLENTY or size.rest >= rules.PLENTY_OF_ALL
-    found = None if plenty else _by_header(facts)
-    if found is None and _may_tell(facts, size, plenty):
+        return found or _by_status(facts, size)
+    if found is None and _may_tell(facts, size):
         page = _Page(facts, size)
         found = page.best() or page.bare()
     return found or _real(facts)
 
 
-def _may_tell(facts: LabelFacts, size: _Sizes, plenty: bool) -> bool:
+def _speaks(facts: LabelFacts) -> bool:
+    """Whether a part of the title tells a label."""
+    return bool(facts.title and titled(plain(facts.title[:TITLE_CHARS]))[1])
+
+
+def _may_tell(facts: LabelFacts, size: _Sizes) -> bool:
     """Whether a page may be anything else than real, so that it is worth searching.
 
     It has room for what would have to be there, or its title or its beginning speaks."""
-    if not plenty and _has_room(facts, size):
-        return True
-    title = plain(facts.title[:TITLE_CHARS])
-    if title and titled(title)[1]:
-        return True
-    begin = facts.text[:BEGIN].lower()
-    if plenty:  # a long text may be the trace of an error
-        return any(mark in begin for mark in rules.BROKEN)
-    first = len(title) + 1
-    return any(
-        _tells_title(hit, title) or (hit.strength == SAYS and hit.told == rules.ERROR_PAGE)
-        for hit in hits(f"{title} {begin}", first)
-    )
+    if size.size != facts.signs.size:  # no HTML, and no menus: all of it speaks
+        return size.rest < rules.PLENTY_OF_ALL or broken(facts.text[:BEGIN])
+    return _has_room(facts, size) or _speaks(facts) or begins_with_error(plain(facts.text[:BEGIN]))
 
 
 def _has_room(facts: LabelFacts, size: _Sizes) -> bool:
     """Whether a page is small enough for any label without a title that tells it."""
     anchors, prose, rest = facts.signs.anchors, size.prose - MESSAGE, size.rest - MESSAGE
+    if anchors > rules.MOST_ANCHORS:
+        return False
+    for room in ROOMS.values():
+        if anchors <= room.anchors and prose <= room.prose and rest <= room.prose + room.rest:
+            return True
     text = facts.text[:TEXT_CHARS]
     if "{{" in text:
         return True
-    if prose > rules.MOST_PROSE or rest > rules.MOST_REST:
-        room = ROOMS[rules.CONSENT_WALL]
-        much = MESSAGE_OF_CONSENT
-        if anchors <= room.anchors and rest <= room.prose + room.rest + much:
-            return True
-        if rest > rules.MOST_REST + much or not any(word in text for word in rules.OF_COOKIES):
-            return False
-        prose, rest = prose - much, rest - much
-    return any(
-        anchors <= room.anchors and prose <= room.prose and rest <= room.prose + room.rest
-        for room in ROOMS.values()
-    )
+    rest -= MESSAGE_OF_CONSENT
+    room = ROOMS[rules.CONSENT_WALL]
+    if anchors <= room.anchors and rest <= room.prose + room.rest:
+        return True
+    return rest <= rules.MOST_REST and any(word in text for word in rules.OF_COOKIES)
 
 
 def _tells_title(hit: Hit, title: str) -> bool:
@@ -210,7 +212,7 @@ class _Page:
         self.title = plain(facts.title[:TITLE_CHARS])
         self.tops = (self.main or self.text).split("\n", TOP_LINES)[:TOP_LINES]
         self.headed = any(map(self.own_head, self.tops[:2]))
-        self.listed = self.of_links()
+        self.listed: bool | None = None
         self.short: set[tuple[str, int]] = set()  # lines that were counted among the tops
         self.search()
         self.heads()
@@ -235,10 +237,10 @@ class _Page:
 
     def of_links(self) -> bool:
         """Whether the page is mostly links, in a list of some length."""
-        signs = self.facts.signs
-        if signs.link_size <= 2 * self.size.rest:
-            return False
-        return own_links(self.facts.markup) >= 6
+        if self.listed is None:
+            much = self.facts.signs.link_size > 2 * self.size.rest
+            self.listed = much and own_links(self.facts.markup) >= 6
+        return self.listed
 
     def of(self, told: str) -> _Told:
         """What speaks for a label."""
@@ -269,7 +271,7 @@ class _Page:
         end = whole.find("\n", begin)
         end = end if end >= 0 else len(whole)
         if hit.strength == WORDS or (
-            self.listed and end - line > OF_ITEM[hit.strength] * len(words)
+            end - line > OF_ITEM[hit.strength] * len(words) and self.of_links()
         ):
             mine.words += 1
             mine.reason = mine.reason or words
