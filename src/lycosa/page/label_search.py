@@ -44,12 +44,14 @@ class Phrases:
 
     by_word: dict[str, list[_Entry]]
     by_sign: dict[str, list[_Entry]]  # of scripts that put no blanks between words
+    single: dict[str, list[str]]  # one word that is no more than a word, and its labels
     words: frozenset[str]  # keys of the one
     signs: frozenset[str]  # and of the other
     titles: dict[str, str]  # a part of a title, and its label
     telling: dict[str, str]  # what tells a label if it is all of a title, or of a part
     errors: dict[str, list[str]]  # what says an error-page, by a word of each
-    about: list[str]  # in the title of a page about such pages
+    about: frozenset[str]  # a word in the title of a page about such pages
+    about_parts: list[str]  # several words, or some of a script without blanks
 
 
 @cache
@@ -58,6 +60,7 @@ def phrases() -> Phrases:
     text = resources.files("lycosa.page").joinpath("label_phrases.txt").read_text("utf-8")
     by_word: dict[str, list[_Entry]] = {}
     by_sign: dict[str, list[_Entry]] = {}
+    single: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
     telling: dict[str, str] = {}
     errors: dict[str, list[str]] = {}
@@ -66,7 +69,7 @@ def phrases() -> Phrases:
     often = Counter(part for words, _, _ in found for part in _parts_of(words))
     for words, told, strength in found:
         if strength == ABOUT:
-            about.append(words if _UNSPACED(words) else f" {words} ")
+            about.append(words)
             continue
         if strength == TITLE:
             titles.setdefault(words, told)
@@ -74,6 +77,9 @@ def phrases() -> Phrases:
         parts, stem = frozenset(_parts_of(words)), words_of(words)[-1][:STEM]
         key = min(parts, key=lambda part: (len(part) < 4, often[part], -len(part), part))
         table = by_sign if _UNSPACED(words) else by_word
+        if strength == WORDS and table is by_word and words == key:
+            single.setdefault(key, []).append(told)
+            continue
         table.setdefault(key, []).append((words, told, strength, parts, stem))
         if told == ERROR_PAGE and strength == SAYS:
             errors.setdefault(key, []).append(words)
@@ -81,7 +87,13 @@ def phrases() -> Phrases:
             telling.setdefault(words.strip(" .!?…"), told)
     keys = frozenset(by_word), frozenset(by_sign)
     telling.update(titles)
-    return Phrases(by_word, by_sign, *keys, titles, telling, errors, about)
+    words_about = frozenset(each for each in about if " " not in each and not _UNSPACED(each))
+    about_parts = [
+        each if _UNSPACED(each) else f" {each} " for each in about if each not in words_about
+    ]
+    return Phrases(
+        by_word, by_sign, single, *keys, titles, telling, errors, words_about, about_parts
+    )
 
 
 def _parts_of(words: str) -> list[str]:
@@ -102,7 +114,7 @@ def read_phrases(text: str) -> list[Phrase]:
         if line.startswith("["):
             told, strength = line.strip("[]").split()
         elif line and line[0] != "#":
-            _, _, words = line.rpartition(": ") if line[0] != " " else ("", "", line)
+            words = line.partition(": ")[2] if line[0] != " " else line
             for each in words.split("|"):
                 if each.strip():
                     found[each.strip(), told, strength] = None
@@ -149,14 +161,22 @@ def is_about(title: str) -> bool:
     """Whether a (plain) title is one of a page about such pages."""
     if not title:
         return False
-    spaced = f" {' '.join(words_of(title))} "
-    return any(each in spaced for each in phrases().about)
+    table, words = phrases(), words_of(title)
+    spaced = f" {' '.join(words)} "
+    return not table.about.isdisjoint(words) or any(map(spaced.__contains__, table.about_parts))
 
 
-def hits(flat: str, first: int) -> Iterator[Hit]:
-    """Every phrase in a (plain) text, of which the first characters are the title."""
+def singles(there: set[str]) -> Iterator[tuple[str, str]]:
+    """Every single word of the table among those of a text, with a label."""
+    single = phrases().single
+    for word in sorted(single.keys() & there):
+        for told in single[word]:
+            yield word, told
+
+
+def hits(flat: str, first: int, there: set[str]) -> Iterator[Hit]:
+    """Every other phrase in a (plain) text, of which the first characters are the title."""
     table = phrases()
-    there = set(words_of(flat))
     stems = {word[:STEM] for word in there}
     for key in sorted(there & table.words):
         for entry in table.by_word[key]:

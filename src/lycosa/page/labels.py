@@ -26,8 +26,10 @@ from lycosa.page.label_search import (
     is_about,
     phrases,
     plain,
+    singles,
     title_parts,
     titled,
+    words_of,
 )
 from lycosa.page.signs import Signs
 
@@ -211,7 +213,7 @@ class _Page:
         self.main = plain(facts.main[:MAIN_CHARS])
         self.title = plain(facts.title[:TITLE_CHARS])
         self.tops = (self.main or self.text).split("\n", TOP_LINES)[:TOP_LINES]
-        self.headed = any(map(self.own_head, self.tops[:2]))
+        self.head = next(filter(self.own_head, self.tops[:2]), "")
         self.listed: bool | None = None
         self.short: set[tuple[str, int]] = set()  # lines that were counted among the tops
         self.search()
@@ -230,10 +232,10 @@ class _Page:
         return len(says) >= 3 and self.facts.signs.anchors >= 5
 
     def own_head(self, line: str) -> bool:
-        """Whether a line is a heading of its own: most of the title, and tells nothing."""
+        """Whether a line is a heading of its own: it is in the title, and mostly tells nothing."""
         if line not in self.title or not (line.count(" ") >= 2 or len(line.encode()) >= 24):
             return False
-        return not titled(line)[1]
+        return 5 * len(titled(line)[0]) < 2 * len(line)
 
     def of_links(self) -> bool:
         """Whether the page is mostly links, in a list of some length."""
@@ -255,8 +257,13 @@ class _Page:
         if len(self.facts.text) > TEXT_CHARS:
             whole += "\n" + self.main
         flat = whole.replace("\n", " ")  # a heading may be broken in two
-        for hit in hits(flat, len(self.title) + 1):
+        there = set(words_of(flat))
+        for hit in hits(flat, len(self.title) + 1, there):
             self.note(whole, hit)
+        for word, told in singles(there):
+            mine = self.of(told)
+            mine.words += 1
+            mine.reason = mine.reason or word
 
     def note(self, whole: str, hit: Hit) -> None:
         """Counts a phrase."""
@@ -270,9 +277,7 @@ class _Page:
         line = whole.rfind("\n", 0, begin) + 1
         end = whole.find("\n", begin)
         end = end if end >= 0 else len(whole)
-        if hit.strength == WORDS or (
-            end - line > OF_ITEM[hit.strength] * len(words) and self.of_links()
-        ):
+        if hit.strength == WORDS or self.mentions(hit, line, end):
             mine.words += 1
             mine.reason = mine.reason or words
             return
@@ -283,7 +288,7 @@ class _Page:
         else:
             mine.hints += 1
             mine.reason = mine.reason or words
-        if self.headed:  # of an article about such pages a sentence speaks of them
+        if self.head:  # of an article about such pages a sentence speaks of them
             at = max(whole.rfind(". ", line, begin), whole.rfind("。", line, begin))
             stop = whole.find(". ", begin, end)
             self.lines[at if at >= 0 else line, stop if stop >= 0 else end] = hit.told
@@ -295,10 +300,17 @@ class _Page:
                 self.short.add((hit.told, line))
                 mine.tops += 1
 
+    def mentions(self, hit: Hit, line: int, end: int) -> bool:
+        """Whether a line only mentions what the phrase says: in a list of links, or in an article."""
+        if end - line > OF_ITEM[hit.strength] * len(hit.words) and self.of_links():
+            return True
+        article = self.head and hit.told != rules.LOGIN_WALL and end - line >= LONG_LINE
+        return bool(article) and hit.begin > line + 30
+
     def heads(self) -> None:
         """The title and the first lines of the main text, part by part."""
         part, told = titled(self.title)
-        if told:
+        if told and part not in self.head:
             mine = self.of(told)
             mine.title += 1
             mine.reason = f"title: {part}"
@@ -368,9 +380,12 @@ class _Page:
         ]
         if not ranked:
             return None
+        fit = {each[-1] for each in ranked}
         told = max(ranked)[-1]
+        mine = self.told[told]
+        if told == rules.ERROR_PAGE and not (mine.says or mine.tops) and rules.SOFT_404 in fit:
+            told = rules.SOFT_404  # "Error" is the title of many
         if told == rules.SCRIPT_SHELL:  # a test of the visitor needs scripts, and so does a form
-            fit = {each[-1] for each in ranked}
             login = self.facts.signs.passwords and rules.LOGIN_WALL in fit
             told = rules.LOGIN_WALL if login else rules.BLOCKED if rules.BLOCKED in fit else told
         return told, self.told[told].reason
@@ -389,14 +404,14 @@ class _Page:
             said = mine.hints or mine.words >= 2
             return bool(said) and self.size.rest <= TINY and self.facts.signs.anchors < FEW // 2
         prose, factor = room.prose, 1.0
-        if self.headed and told != rules.LOGIN_WALL:
+        if self.head and told != rules.LOGIN_WALL:
             prose = min(prose, BESIDE_HEAD)
         titled = mine.title and mine.strong() + mine.sign >= 4
-        if titled or (mine.first and told == rules.ERROR_PAGE and not self.headed):
+        if titled or (mine.first and told == rules.ERROR_PAGE and not self.head):
             prose, factor = room.titled, 2.5
         elif told == rules.CONSENT_WALL and not mine.strong():  # a bar is on many pages
             few = self.facts.signs.anchors <= FEW
-            if not few or self.headed or mine.hints < 2 or self.rest > BESIDE_BAR:
+            if not few or self.head or mine.hints < 2 or self.rest > BESIDE_BAR:
                 return False
             return not self.main or self.of_consent()
         return (
@@ -422,9 +437,10 @@ class _Page:
 
     def of_consent(self) -> bool:
         """Whether the main text speaks of consent."""
+        flat = self.main.replace("\n", " ")
         return any(
             hit.told == rules.CONSENT_WALL and hit.strength != WORDS
-            for hit in hits(self.main.replace("\n", " "), 0)
+            for hit in hits(flat, 0, set(words_of(flat)))
         )
 
 
