@@ -17,7 +17,7 @@ from typing import NamedTuple
 from lycosa.page.label_rules import ERROR_PAGE
 
 TITLE_CHARS = 200
-SAYS, HINTS, WORDS, TITLE, ABOUT = "says", "hints", "words", "title", "about"
+SAYS, HINTS, WORDS, FEW, TITLE, ABOUT = "says", "hints", "words", "few", "title", "about"
 _SIDES = re.compile(r" [|\-–—·•:»«/] |[|·•»«–—]|: |\. |! ?")  # between the parts of a title
 _AROUND = " .,;:!?…()[]{}<>\"'“”„‘’«»‹›|/*•·–—-،؛؟。、"  # words, and no part of them
 # Scripts that put no blanks between words.
@@ -47,6 +47,7 @@ class Phrases:
     single: dict[str, list[str]]  # one word that is no more than a word, and its labels
     words: frozenset[str]  # keys of the one
     signs: frozenset[str]  # and of the other
+    few: list[tuple[str, str]]  # what tells something if there is hardly more, and its label
     titles: dict[str, str]  # a part of a title, and its label
     telling: dict[str, str]  # what tells a label if it is all of a title, or of a part
     errors: dict[str, list[str]]  # what says an error-page, by a word of each
@@ -61,6 +62,7 @@ def phrases() -> Phrases:
     by_word: dict[str, list[_Entry]] = {}
     by_sign: dict[str, list[_Entry]] = {}
     single: dict[str, list[str]] = {}
+    few: list[tuple[str, str]] = []
     titles: dict[str, str] = {}
     telling: dict[str, str] = {}
     errors: dict[str, list[str]] = {}
@@ -70,6 +72,9 @@ def phrases() -> Phrases:
     for words, told, strength in found:
         if strength == ABOUT:
             about.append(words)
+            continue
+        if strength == FEW:
+            few.append((words if _UNSPACED(words) else f" {words} ", told))
             continue
         if strength == TITLE:
             titles.setdefault(words, told)
@@ -92,7 +97,7 @@ def phrases() -> Phrases:
         each if _UNSPACED(each) else f" {each} " for each in about if each not in words_about
     ]
     return Phrases(
-        by_word, by_sign, single, *keys, titles, telling, errors, words_about, about_parts
+        by_word, by_sign, single, *keys, few, titles, telling, errors, words_about, about_parts
     )
 
 
@@ -189,6 +194,18 @@ def hits(flat: str, first: int, there: set[str]) -> Iterator[Hit]:
         for entry in table.by_sign[key]:
             if entry[3] <= there and (hit := _hit(flat, first, entry)):
                 yield hit
+
+
+def few_hits(flat: str) -> Iterator[tuple[str, str]]:
+    """What a (plain) text of a few words hints at: words, and a label."""
+    spaced = f" {' '.join(word.strip(_AROUND) for word in flat.split())} "
+    for words, told in phrases().few:
+        if words in spaced:
+            yield words.strip(), told
+    for hit in hits(flat, 0, set(words_of(flat))):
+        yield hit.words, hit.told
+        if hit.strength != WORDS:
+            yield hit.words, hit.told
 
 
 def _hit(flat: str, first: int, entry: _Entry) -> Hit | None:

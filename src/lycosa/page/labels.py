@@ -22,6 +22,7 @@ from lycosa.page.label_search import (
     Hit,
     begins_with_error,
     broken,
+    few_hits,
     hits,
     is_about,
     phrases,
@@ -42,6 +43,10 @@ TOP_LINES = 4  # of the main text: a heading among them counts like a title
 TINY = 180  # letters, outside of links: on a page with no more a single hint is enough
 FEW = 19  # anchors on such a page
 BESIDE_HEAD = 60  # letters of prose below a heading of its own, which is one of an article
+FEW_WORDS = 260  # bytes of a main text that may be nothing but a message
+BESIDE_FEW = 450  # letters around it that are no links
+# What such a message may tell.
+FEW_TELL = (rules.SOFT_404, rules.ERROR_PAGE, rules.BLOCKED, rules.LOGIN_WALL)
 LONG_LINE = 80  # from here on a line is prose
 # How many times as long a line may be in a list of links for a phrase to be what it says.
 OF_ITEM = {SAYS: 2.2, HINTS: 1.5}
@@ -93,7 +98,7 @@ def label(facts: LabelFacts) -> tuple[str, str]:
         return found or _by_status(facts, size)
     if found is None and _may_tell(facts, size):
         page = _Page(facts, size)
-        found = page.best() or page.bare()
+        found = page.best() or page.bare() or page.few_words()
     return found or _real(facts)
 
 
@@ -301,7 +306,7 @@ class _Page:
                 mine.tops += 1
 
     def mentions(self, hit: Hit, line: int, end: int) -> bool:
-        """Whether a line only mentions what the phrase says: in a list of links, or in an article."""
+        """Whether a line only mentions what the phrase says: in a list, or in an article."""
         if end - line > OF_ITEM[hit.strength] * len(hit.words) and self.of_links():
             return True
         article = self.head and hit.told != rules.LOGIN_WALL and end - line >= LONG_LINE
@@ -340,6 +345,12 @@ class _Page:
             mine = self.of(rules.PARKED)
             mine.hints += 1
             mine.reason = mine.reason or "its name only"
+        for word in self.text[:BEGIN].split():
+            if len(word) > 12 and word.endswith(("error:", "exception:")):
+                mine = self.of(rules.ERROR_PAGE)
+                mine.says += 1
+                mine.first = True
+                mine.reason = mine.reason or word
         for word in self.title.split():
             if len(word) > 9 and word.endswith(("error", "exception")):
                 mine = self.of(rules.ERROR_PAGE)
@@ -434,6 +445,23 @@ class _Page:
                 return rules.EMPTY, "a frame only"
             return rules.EMPTY, "images only" if facts.signs.images else "no text"
         return None
+
+    def few_words(self) -> tuple[str, str] | None:
+        """A page with menus and a word or two between them: what these hint at."""
+        main = self.main
+        if not main or len(main.encode()) > FEW_WORDS or self.size.rest > BESIDE_FEW or self.about:
+            return None
+        points = dict.fromkeys(FEW_TELL, 0)
+        first: dict[str, str] = {}
+        for words, told in few_hits(main.replace("\n", " ")):
+            if told in points:
+                points[told] += 1
+                first.setdefault(told, words)
+        told = max(points, key=points.__getitem__)
+        enough = 2 if not self.head else 3
+        if points[told] < enough or own_links(self.facts.markup) >= 5:
+            return None
+        return told, first[told]
 
     def of_consent(self) -> bool:
         """Whether the main text speaks of consent."""
