@@ -37,6 +37,15 @@ def own_links(markup: bytes) -> int:
     return own
 
 
+def in_link(markup: bytes, words: str) -> bool | None:
+    """Whether (plain) words are those of a link; None if they are not found."""
+    markup = markup[:LINKS_BYTES].lower()
+    at = markup.find(words.encode())
+    if at < 0:
+        return None
+    return markup.rfind(b"<a", 0, at) > markup.rfind(b"</a", 0, at)
+
+
 def bare(markup: bytes, signs: Signs, seen: int) -> tuple[str, str] | None:
     """A page with hardly any text, `seen` letters without scripts: what its markup tells."""
     found = hidden(markup, signs, seen)

@@ -210,7 +210,15 @@ def few_hits(flat: str) -> Iterator[tuple[str, str]]:
 
 def _hit(flat: str, first: int, entry: _Entry) -> Hit | None:
     words, told, strength, _, _ = entry
-    at = flat.find(words)
+    at = _find(flat, words, 0)
     if at < 0:
         return None
-    return Hit(words, told, strength, at, at if at >= first else flat.find(words, first))
+    return Hit(words, told, strength, at, at if at >= first else _find(flat, words, first))
+
+
+def _find(flat: str, words: str, start: int) -> int:
+    """Where a phrase is that begins a word; scripts without blanks have no such places."""
+    at = flat.find(words, start)
+    while at > 0 and flat[at - 1].isalnum() and not _UNSPACED(words[0]):
+        at = flat.find(words, at + len(words))
+    return at

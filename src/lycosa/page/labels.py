@@ -1,9 +1,9 @@
 """What kind of page a response is: worth having, or a wall, an error, nothing at all. Pure.
 
 Owns the decision; the rules are tables (`label_rules`, `label_phrases.txt`). An ordinary page is
-decided by its sizes and its title. Only one with little prose, or with a telling title, is searched
-for phrases: bounded prefixes, by the words that they hold, so that the cost grows with the text and
-not with the table. Knows no network; what it is told of a response is in `LabelFacts`.
+decided by its sizes and its title. Only one on which there is room for a message and little else,
+or with a telling title, is searched for phrases (`label_search`), in bounded prefixes. Knows no
+network; what it is told of a response is in `LabelFacts`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lycosa.page import label_rules as rules
-from lycosa.page.label_markup import bare, hidden, own_links
+from lycosa.page.label_markup import bare, hidden, in_link, own_links
+from lycosa.page.label_real import content_or_listing
 from lycosa.page.label_rules import ROOMS
 from lycosa.page.label_search import (
     HINTS,
@@ -54,11 +55,6 @@ BESIDE_BAR = 200  # letters that may stand beside what may be a bar about cookie
 MESSAGE = 300  # letters of the lines that tell a label
 MESSAGE_OF_CONSENT = 1_000  # which is told in more words
 TOP = frozenset((rules.SOFT_404, rules.ERROR_PAGE, rules.BLOCKED, rules.PARKED))
-LINKS_OVER_PROSE = 5  # percent of all letters: from here on a page is a listing
-SMALL = 1_500  # letters of a page of which menus may be much
-OF_MENUS = 20  # percent of its letters, if there is hardly anything else
-OF_SENTENCES = 15  # percent that a main text of sentences outweighs
-SENTENCE_ENDS = frozenset(".!?…。！？।؟")
 
 
 def _no_header(_name: bytes) -> str:
@@ -100,6 +96,10 @@ def label(facts: LabelFacts) -> tuple[str, str]:
         page = _Page(facts, size)
         found = page.best() or page.bare() or page.few_words()
     return found or _real(facts)
+
+
+def _real(facts: LabelFacts) -> tuple[str, str]:
+    return content_or_listing(facts.signs, facts.main, facts.markup)
 
 
 def _speaks(facts: LabelFacts) -> bool:
@@ -282,7 +282,7 @@ class _Page:
         line = whole.rfind("\n", 0, begin) + 1
         end = whole.find("\n", begin)
         end = end if end >= 0 else len(whole)
-        if hit.strength == WORDS or self.mentions(hit, line, end):
+        if hit.strength == WORDS or self.mentions(hit, whole[line:end], begin - line):
             mine.words += 1
             mine.reason = mine.reason or words
             return
@@ -305,12 +305,16 @@ class _Page:
                 self.short.add((hit.told, line))
                 mine.tops += 1
 
-    def mentions(self, hit: Hit, line: int, end: int) -> bool:
+    def mentions(self, hit: Hit, line: str, at: int) -> bool:
         """Whether a line only mentions what the phrase says: in a list, or in an article."""
-        if end - line > OF_ITEM[hit.strength] * len(hit.words) and self.of_links():
-            return True
-        article = self.head and hit.told != rules.LOGIN_WALL and end - line >= LONG_LINE
-        return bool(article) and hit.begin > line + 30
+        if self.of_links():
+            linked = in_link(self.facts.markup, line)
+            if linked is None:
+                linked = len(line) > OF_ITEM[hit.strength] * len(hit.words)
+            if linked:
+                return True
+        article = self.head and hit.told != rules.LOGIN_WALL and len(line) >= LONG_LINE
+        return bool(article) and at > 30
 
     def heads(self) -> None:
         """The title and the first lines of the main text, part by part."""
@@ -411,8 +415,9 @@ class _Page:
         points, room = mine.points(), ROOMS[told]
         if self.about:
             return False
-        if points < 2 or (told == rules.PARKED and not (mine.strong() or mine.hints)):
-            said = mine.hints or mine.words >= 2
+        wordy = told == rules.PARKED or self.head  # and words are easily there by chance
+        if points < 2 or (wordy and not (mine.strong() or mine.sign or mine.hints)):
+            said = mine.hints or (mine.words >= 2 and not self.head)
             return bool(said) and self.size.rest <= TINY and self.facts.signs.anchors < FEW // 2
         prose, factor = room.prose, 1.0
         if self.head and told != rules.LOGIN_WALL:
@@ -449,7 +454,7 @@ class _Page:
     def few_words(self) -> tuple[str, str] | None:
         """A page with menus and a word or two between them: what these hint at."""
         main = self.main
-        if not main or len(main.encode()) > FEW_WORDS or self.size.rest > BESIDE_FEW or self.about:
+        if not main or self.head or len(main.encode()) > FEW_WORDS or self.size.rest > BESIDE_FEW:
             return None
         points = dict.fromkeys(FEW_TELL, 0)
         first: dict[str, str] = {}
@@ -458,8 +463,7 @@ class _Page:
                 points[told] += 1
                 first.setdefault(told, words)
         told = max(points, key=points.__getitem__)
-        enough = 2 if not self.head else 3
-        if points[told] < enough or own_links(self.facts.markup) >= 5:
+        if points[told] < 2 or is_about(self.title) or own_links(self.facts.markup) >= 5:
             return None
         return told, first[told]
 
@@ -470,35 +474,3 @@ class _Page:
             hit.told == rules.CONSENT_WALL and hit.strength != WORDS
             for hit in hits(flat, 0, set(words_of(flat)))
         )
-
-
-# -- content or listing ---------------------------------------------------------------------------
-
-
-def _real(facts: LabelFacts) -> tuple[str, str]:
-    """A page worth having: whether it speaks itself, or leads to others."""
-    signs = facts.signs
-    if not signs.size:
-        return rules.CONTENT, "text"
-    links = 100 * signs.link_size // signs.size
-    prose = 100 * signs.sentences // signs.size
-    over = links - prose - LINKS_OVER_PROSE
-    if signs.anchors >= 5 and over >= 0 and over >= _menus(facts):
-        return rules.LISTING, f"{links} % links, {prose} % prose"
-    return rules.CONTENT, f"{prose} % prose, {links} % links"
-
-
-def _menus(facts: LabelFacts) -> int:
-    """How many links may be those of menus around a text, in percent.
-
-    The less there is on a page the more of it is menus, and sentences are its own text."""
-    small = OF_MENUS * max(0, SMALL - facts.signs.size) // SMALL
-    if small and facts.markup and own_links(facts.markup) < 5:
-        return 100
-    main = facts.main[:MAIN_CHARS]
-    ended = sum(len(line) for line in main.split("\n") if _is_sentence(line))
-    return small + (OF_SENTENCES * ended // len(main) if ended else 0)
-
-
-def _is_sentence(line: str) -> bool:
-    return line[-1:] in SENTENCE_ENDS and (len(line) >= 30 or (len(line) >= 12 and line[-1] > "~"))
