@@ -271,6 +271,17 @@ def test_a_long_page_takes_no_longer_than_a_short_one(unit: str) -> None:
     assert time.thread_time() - begin < 0.02
 
 
+def test_a_page_of_nothing_but_phrases_takes_a_bounded_time() -> None:
+    items = "".join(f"<li><a href=/>{words} and so on</a></li>" for words, _ in said())
+    body = page(f"<ul>{items}</ul>", "").encode()
+    found = parse(body, "text/html; charset=utf-8")
+    facts = LabelFacts(text=found.text, main=found.main, signs=found.signs, markup=body)
+    label(facts)
+    start = time.thread_time()
+    label(facts)
+    assert time.thread_time() - start < 0.02
+
+
 def bench() -> Any:
     path = Path(__file__).parents[2] / "bench" / "labels.py"
     spec = importlib.util.spec_from_file_location("bench_labels", path)

@@ -37,9 +37,13 @@ def own_links(markup: bytes) -> int:
     return own
 
 
+def first_links(markup: bytes) -> bytes:
+    """The part of a page, in lower case, of which links are known."""
+    return markup[:LINKS_BYTES].lower()
+
+
 def in_link(markup: bytes, words: str) -> bool | None:
-    """Whether (plain) words are those of a link; None if they are not found."""
-    markup = markup[:LINKS_BYTES].lower()
+    """Whether (plain) words are those of a link in what `first_links` gives; None if they are not found."""
     at = markup.find(words.encode())
     if at < 0:
         return None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lycosa.page import label_rules as rules
-from lycosa.page.label_markup import bare, hidden, in_link, own_links
+from lycosa.page.label_markup import bare, first_links, hidden, in_link, own_links
 from lycosa.page.label_real import content_or_listing
 from lycosa.page.label_rules import ROOMS
 from lycosa.page.label_search import (
@@ -220,6 +220,7 @@ class _Page:
         self.tops = (self.main or self.text).split("\n", TOP_LINES)[:TOP_LINES]
         self.head = next(filter(self.own_head, self.tops[:2]), "")
         self.listed: bool | None = None
+        self.markup = b""  # where links are, of a page that is listed
         self.short: set[tuple[str, int]] = set()  # lines that were counted among the tops
         self.search()
         self.heads()
@@ -247,6 +248,7 @@ class _Page:
         if self.listed is None:
             much = self.facts.signs.link_size > 2 * self.size.rest
             self.listed = much and own_links(self.facts.markup) >= 6
+            self.markup = first_links(self.facts.markup) if self.listed else b""
         return self.listed
 
     def of(self, told: str) -> _Told:
@@ -308,7 +310,7 @@ class _Page:
     def mentions(self, hit: Hit, line: str, at: int) -> bool:
         """Whether a line only mentions what the phrase says: in a list, or in an article."""
         if self.of_links():
-            linked = in_link(self.facts.markup, line)
+            linked = in_link(self.markup, line)
             if linked is None:
                 linked = len(line) > OF_ITEM[hit.strength] * len(hit.words)
             if linked:
