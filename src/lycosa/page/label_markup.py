@@ -43,7 +43,7 @@ def first_links(markup: bytes) -> bytes:
 
 
 def in_link(markup: bytes, words: str) -> bool | None:
-    """Whether (plain) words are those of a link in what `first_links` gives; None if they are not found."""
+    """Whether (plain) words in `first_links` are those of a link; None if they are not there."""
     at = markup.find(words.encode())
     if at < 0:
         return None
