@@ -3,7 +3,8 @@
     python bench/labels.py [--quick] [--gold wcxb-dev.jsonl.zst] [--docs /usr/share/doc]
 
 The frozen pages are tests/data/labels.jsonl.zst: for each label precision, recall and what it was
-taken for. Documentation and gold pages are all real: the share that is called content or listing.
+taken for; beside them the pages on which the rules were tried (labels_dev.jsonl.zst). Documentation
+and gold pages are all real: the share that is called content or listing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lycosa.page.label_rules import LABELS, REAL
 from lycosa.page.labels import LabelFacts, label
 
 FROZEN = Path(__file__).parents[1] / "tests" / "data" / "labels.jsonl.zst"
+TRIED = FROZEN.with_name("labels_dev.jsonl.zst")
 TYPE = "text/html; charset=utf-8"
 
 
@@ -53,10 +55,10 @@ def lines_of(path: Path) -> Iterator[dict[str, object]]:
             yield json.loads(line)
 
 
-def frozen() -> dict[tuple[str, str], int]:
+def frozen(path: Path = FROZEN) -> dict[tuple[str, str], int]:
     """How often pages of one label got another."""
     found: Counter[tuple[str, str]] = Counter()
-    for page in lines_of(FROZEN):
+    for page in lines_of(path):
         headers = dict(page["headers"])  # type: ignore[call-overload]
         body = str(page["html"]).encode()
         facts = facts_of(body, headers, int(str(page["status"])), str(page["url"]))
@@ -75,8 +77,9 @@ def judged(found: dict[tuple[str, str], int]) -> dict[str, tuple[float, float]]:
     return result
 
 
-def print_frozen() -> None:
-    found = frozen()
+def print_frozen(title: str, path: Path) -> None:
+    found = frozen(path)
+    print(f"{title}: {sum(found.values())} pages")
     print(f"{'label':14} precision  recall  taken for")
     for name, (precision, recall) in judged(found).items():
         others = {got: n for (want, got), n in found.items() if want == name and got != name}
@@ -122,7 +125,8 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=2_000, help="pages of documentation")
     parser.add_argument("--quick", action="store_true", help="100 pages of documentation")
     options = parser.parse_args()
-    print_frozen()
+    print_frozen("frozen pages", FROZEN)
+    print_frozen("pages the rules were tried on", TRIED)
     print_real("documentation", documentation(options.docs, 100 if options.quick else options.most))
     if options.gold:
         gold = (

@@ -11,12 +11,23 @@ from typing import Any
 import pytest
 
 from lycosa.page.html import parse
+from lycosa.page.label_markup import own_links
 from lycosa.page.label_rules import HEADERS, LABELS, MARKUP, REAL, ROOMS
-from lycosa.page.labels import ABOUT, SAYS, LabelFacts, label, phrases, read_phrases
+from lycosa.page.label_search import (
+    ABOUT,
+    SAYS,
+    few_hits,
+    hits,
+    phrases,
+    read_phrases,
+    words_of,
+)
+from lycosa.page.labels import LabelFacts, label
 
 TABLE = Path(sys.modules[LabelFacts.__module__].__file__ or "").with_name("label_phrases.txt")
 PROSE = "The old mill stands by the river, and its wheel still turns on three days of the week. "
 LINKS = "".join(f"<li><a href=/{i}>The story of number {i}</a></li>" for i in range(30))
+MENU = f"<nav><ul>{LINKS}</ul></nav>"
 
 
 def labelled(html: str, status: int = 200, headers: dict[str, str] | None = None) -> str:
@@ -64,6 +75,30 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "text of the server with a noscript": (
         page(f"<noscript>Please enable JavaScript.</noscript><p>{PROSE * 8}</p><script src=a.js>"),
         "content",
+    ),
+    "an article about an outage": (
+        page(
+            "<h1>Half an hour without trams</h1><p>On Monday the page of the trams showed an "
+            "internal server error, and so did the signs at every stop in the town.</p>",
+            "Half an hour without trams",
+        ),
+        "content",
+    ),
+    "an address below a menu": (
+        page(f"{MENU}<h1>Visit</h1><p>3 Mill Lane, Bath</p><p>Open from 9 to 5</p>"),
+        "content",
+    ),
+    "a list that mentions errors": (
+        page(f"<ul>{LINKS}<li><a href=/e>What an internal server error means to you</a></ul>"),
+        "listing",
+    ),
+    "a few words between menus": (
+        page(f"{MENU}<p>Sorry, that address is gone.</p>", "Mill Inc"),
+        "soft-404",
+    ),
+    "a failure that is only called an error": (
+        page("<p>Document with id 7 not found.</p>", "Error"),
+        "soft-404",
     ),
     "a list of links": (page(f"<h1>Stories</h1><ul>{LINKS}</ul>"), "listing"),
     "not there": (page("<p>The page you are looking for does not exist.</p>"), "soft-404"),
@@ -160,6 +195,29 @@ def test_phrases_are_written_as_they_are_searched() -> None:
     assert phrases() is phrases()
 
 
+def test_a_phrase_is_found_by_whole_words_of_which_the_last_may_be_longer() -> None:
+    def found(text: str) -> list[str]:
+        return [hit.words for hit in hits(text, 0, set(words_of(text)))]
+
+    assert "0 results" in found("we have 0 results.")
+    assert "0 results" not in found("about 1,240 results of 0")
+    assert "no results" in found("(no resultss)")
+    assert "找不到" in found("您要的找不到了")
+    assert found("nothing in particular, as it seems") == []
+
+
+def test_a_few_words_hint_at_a_label() -> None:
+    told = [label_ for _, label_ in few_hits("the server is being fixed, come back later")]
+    assert told.count("error-page") >= 3
+
+
+def test_links_in_menus_are_not_a_page_s_own() -> None:
+    body = b"<header><a href=/>x</a><nav><A HREF=/>y</A></nav></header><a href=/z>z</a><footer><a>"
+    assert own_links(body) == 1
+    assert own_links(b"</nav></nav><a >") == 1
+    assert own_links(b"<abbr><article>") == 0
+
+
 @pytest.mark.parametrize(("name", "part", "told"), HEADERS)
 def test_a_header_tells_a_label(name: bytes, part: str, told: str) -> None:
     headers = {name.decode(): part.upper() or "1"}
@@ -200,7 +258,9 @@ def test_text_that_is_no_html_is_labelled_too() -> None:
     assert label(LabelFacts(text=PROSE * 50, main=PROSE * 50))[0] == "content"
 
 
-@pytest.mark.parametrize("unit", ["page not found ", "domain ", "找不到", "a b ", "<script ", "{{"])
+@pytest.mark.parametrize(
+    "unit", ["page not found ", "xpage not found", "domain ", "找不到", "a b ", "<a ><nav >", "{{"]
+)
 def test_a_long_page_takes_no_longer_than_a_short_one(unit: str) -> None:
     """Only prefixes are looked at: 20 ms of CPU would be a hundred times the usual."""
     text = unit * (1_000_000 // len(unit))
@@ -209,6 +269,17 @@ def test_a_long_page_takes_no_longer_than_a_short_one(unit: str) -> None:
     begin = time.thread_time()
     label(facts)
     assert time.thread_time() - begin < 0.02
+
+
+def test_a_page_of_nothing_but_phrases_takes_a_bounded_time() -> None:
+    items = "".join(f"<li><a href=/>{words} and so on</a></li>" for words, _ in said())
+    body = page(f"<ul>{items}</ul>", "").encode()
+    found = parse(body, "text/html; charset=utf-8")
+    facts = LabelFacts(text=found.text, main=found.main, signs=found.signs, markup=body)
+    label(facts)
+    start = time.thread_time()
+    label(facts)
+    assert time.thread_time() - start < 0.02
 
 
 def bench() -> Any:
@@ -224,13 +295,16 @@ def test_the_frozen_pages_get_their_labels() -> None:
     judges = bench()
     found = judges.frozen()
     for name, (precision, recall) in judges.judged(found).items():
-        least = LEAST_OF.get(name, LEAST)
-        assert min(precision, recall) >= least, (name, precision, recall)
+        assert min(precision, recall) >= LEAST, (name, precision, recall)
     real = sum(n for (want, got), n in found.items() if (want in REAL) == (got in REAL))
     assert real / sum(found.values()) >= 0.93
 
 
 LEAST = 0.9  # precision and recall of each label
-# Not reached yet, by two pages of 40 each, by four for listings.
-LEAST_OF = dict.fromkeys(("content", "soft-404", "consent-wall", "error-page"), 0.89)
-LEAST_OF["listing"] = 0.86
+
+
+def test_the_pages_that_rules_were_tried_on_get_their_labels() -> None:
+    """They show that a change breaks something, not how good the rules are."""
+    judges = bench()
+    for name, (precision, recall) in judges.judged(judges.frozen(judges.TRIED)).items():
+        assert min(precision, recall) >= LEAST, (name, precision, recall)

@@ -61,6 +61,25 @@ ROOMS: dict[str, Room] = {
 # take is what it seems, unless its title or its beginning says otherwise.
 PLENTY = 1_500
 PLENTY_OF_ALL = 2_500
+MOST_ANCHORS = max(room.anchors for room in ROOMS.values())
+MOST_REST = max(room.prose + room.rest for room in ROOMS.values())
+# With one of them a page may have a bar about cookies, which then takes more room.
+OF_COOKIES = (
+    *(
+        "ookie",
+        "OOKIE",
+        "çerez",
+        "eväste",
+        "süti",
+        "kakor",
+        "ciasteczk",
+        "クッキー",
+        "쿠키",
+        "คุกกี้",
+        "कुकी",
+    ),
+    *("עוגיות", "الارتباط", "کوکی", "куки"),
+)
 
 # A status that decides alone, and one that decides unless the page says something better.
 STATUS_IS: dict[int, str] = {
