@@ -58,6 +58,7 @@ def _class(ranges: tuple[tuple[int, int], ...]) -> str:
 
 _SEPARATOR = r"\x00-/:-@\[-`{-\x7f" + _class(SEPARATORS)
 _runs = re.compile(f"([{_class(UNSPACED)}]+)|[^{_SEPARATOR}{_class(UNSPACED)}]+").finditer
+_words = re.compile(f"[{_class(UNSPACED)}]|[^{_SEPARATOR}{_class(UNSPACED)}]+").findall
 _FOLDED = {
     code: code + ahead
     for low, high, ahead in CAPITALS
@@ -81,6 +82,13 @@ def runs(text: str) -> Iterator[tuple[str, bool]]:
     Of the text MAX_CHARS are looked at."""
     for found in _runs(text[:MAX_CHARS].translate(_FOLDED)):
         yield found[0], found[1] is not None
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in small letters, of scripts without spaces single characters; of as much
+    as `runs` looks at."""
+    found: list[str] = _words(text[:MAX_CHARS].lower())
+    return found
 
 
 def simhash_in_python(text: str) -> int:
