@@ -87,7 +87,7 @@ class DuplicateMark(NamedTuple):
 
 class Duplicates:
     """The duplicates among some pages, which come in the order of their ids; those without text
-    are to be left out. `folder`: for the temporary file, about 100 bytes for each page and 2 KB for
+    are to be left out. `folder`: for the temporary file, about 100 bytes for each page and 4 KB for
     one that others may be near to. `told` hears how many sorts of how many are done."""
 
     def __init__(

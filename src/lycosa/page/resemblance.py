@@ -11,9 +11,7 @@ index is wrong by 0.02 (one standard deviation, at 0.7).
 
 from __future__ import annotations
 
-import sys
 from array import array
-from collections.abc import Collection
 from typing import NamedTuple, Self
 from zlib import crc32
 
@@ -22,20 +20,16 @@ from lycosa.page.simhash import words
 SHINGLE = 3  # words in a row; with four, an edit of 5 % could cost more than NEAR_DUPLICATE allows
 NEAR_DUPLICATE = 0.7  # of all shingles of two texts that both have
 DRIFTED = 0.5  # texts below it are not in one cluster, even if a third is near to both
-SKETCH = 512  # hashes of a text, four bytes each
+SKETCH = 512  # hashes of a text, eight bytes each
 
 Shingles = frozenset[int]
-_HIGH = 1 if sys.byteorder == "little" else 0  # half of a number of 64 bits
 
 
 def shingles(text: str) -> Shingles:
     """What a text consists of, as numbers of 64 bits: the same in every process."""
-    found = "\n".join(words(text)).encode("utf-8", "replace")
-    if not found:
-        return frozenset()
-    hashes = list(map(crc32, found.split(b"\n")))
+    hashes = list(map(crc32, words(text)))
     if len(hashes) < SHINGLE:
-        return frozenset((hash(tuple(hashes)),))
+        return frozenset((hash(tuple(hashes)),)) if hashes else frozenset()
     return frozenset(map(hash, zip(hashes, hashes[1:], hashes[2:], strict=False)))
 
 
@@ -49,26 +43,24 @@ def jaccard(one: Shingles, other: Shingles) -> float:
 class Sketch(NamedTuple):
     """What is kept of a text."""
 
-    hashes: frozenset[int]
+    hashes: Shingles
     limit: int | None  # of the text's hashes all up to this one are there; None: all
 
     @classmethod
     def of(cls, text: str) -> Self:
-        halves = array("i")
-        halves.frombytes(array("q", shingles(text)).tobytes())
-        found = set(halves[_HIGH::2])
-        return cls._made(sorted(found)[:SKETCH] if len(found) > SKETCH else found)
+        found = shingles(text)
+        return cls._made(found if len(found) < SKETCH else frozenset(sorted(found)[:SKETCH]))
 
     @classmethod
     def unpacked(cls, data: bytes) -> Self:
-        return cls._made(array("i", data))
+        return cls._made(frozenset(array("q", data)))
 
     @classmethod
-    def _made(cls, hashes: Collection[int]) -> Self:
-        return cls(frozenset(hashes), max(hashes) if len(hashes) >= SKETCH else None)
+    def _made(cls, hashes: Shingles) -> Self:
+        return cls(hashes, max(hashes) if len(hashes) >= SKETCH else None)
 
     def packed(self) -> bytes:
-        return array("i", self.hashes).tobytes()
+        return array("q", self.hashes).tobytes()
 
     def jaccard(self, other: Sketch) -> float:
         """As of the two texts, about."""
