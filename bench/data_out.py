@@ -1,11 +1,13 @@
 """Measures an export to Parquet: pages a second, CPU, and the most memory it took.
 
-    python bench/data_out.py [--pages 1000000] [--format parquet] [--data DIR] [--quick]
+    python bench/data_out.py [--pages 1000000] [--format parquet] [--alike] [--data DIR] [--quick]
 
 Makes a crawl of that many pages with texts of about 3 KB and no network, in a temporary directory
-or in DIR, where a later run finds it again. The export runs in a process of its own: its peak
-memory at a tenth of the pages and at all of them tells whether memory is flat. The counts in the
-store and in the files are compared.
+or in DIR, where a later run finds it again. Of a hundred pages one says what an earlier one says,
+and four nearly; with --alike all pages say nearly the same. The export runs in a process of its
+own: its peak memory at a tenth of the pages and at all of them tells whether memory is flat, and
+each with --exact-only besides what it costs to mark near-duplicates. The counts in the store and in
+the files are compared.
 """
 
 from __future__ import annotations
@@ -20,14 +22,17 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.text import text_row
 from lycosa.engine.exchange import Exchange, Exchanger
+from lycosa.export.formats import OF_COLUMNS
 from lycosa.frontier.protocol import Batch
 from lycosa.node.start import open_crawl
+from lycosa.page.simhash import simhash
 from lycosa.records import PageRow, Url
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.urls.domains import domain_id
@@ -40,7 +45,7 @@ NOW_MS = 1_767_607_200_000
 LANGUAGES = ("en", "de", "fr", "es", "ru", "ja")
 
 
-def make(root: Path, pages: int) -> None:
+def make(root: Path, pages: int, alike: bool) -> None:
     """A crawl with so many pages."""
     root.mkdir(parents=True, exist_ok=True)
     settings = CrawlSettings(email="bench@example.org", delay=0.0)
@@ -54,7 +59,7 @@ def make(root: Path, pages: int) -> None:
         for begin in range(0, pages, PER_COMMIT):
             numbers = range(begin, min(begin + PER_COMMIT, pages))
             batch = Batch(stats={"outcomes": {}, "ok": len(numbers), "pages": len(numbers)})
-            batch.pages = [page(number) for number in numbers]
+            batch.pages = [page(number, alike) for number in numbers]
             reply = exchanger.perform(Exchange(batch))
             assert reply.error is None, reply.error
         exchanger.perform(Exchange(Batch()), closing=True)
@@ -68,19 +73,45 @@ _vocabulary = [
 ]
 _weights = [1 / (rank + 3) for rank in range(len(_vocabulary))]
 _texts = [" ".join(_chance.choices(_vocabulary, _weights, k=WORDS_PER_PAGE)) for _ in range(997)]
+_LETTERS = "etaoinshrdlucm"
 
 
-def page(number: int) -> PageRow:
-    """One of the pages; every hundredth says what an earlier one says."""
+def said(number: int) -> str:
+    """What a page says: pieces of texts, in a language of its domain."""
+    chance = random.Random(number)
+    words = []
+    for _ in range(10):
+        words += chance.choice(_texts).split()[: WORDS_PER_PAGE // 10]
+    letters = random.Random(number // PER_DOMAIN).sample(_LETTERS, len(_LETTERS))
+    return f"{number} {' '.join(words).translate(str.maketrans(_LETTERS, ''.join(letters)))}"
+
+
+def nearly(text: str, number: int) -> str:
+    """The same with ten words changed."""
+    words, chance = text.split(), random.Random(number)
+    for _ in range(10):
+        words[chance.randrange(len(words))] = chance.choice(_vocabulary)
+    return " ".join(words)
+
+
+def text_of(number: int, alike: bool) -> str:
+    if alike:
+        return nearly(said(0), number)
+    if number % 100 == 0:
+        return said(number % 1000)
+    return nearly(said(number - 20), number) if number % 25 == 24 else said(number)
+
+
+def page(number: int, alike: bool = False) -> PageRow:
+    """One of the pages."""
     domain = f"d{number // PER_DOMAIN}.example"
     url = Url(f"https://www.{domain}/articles/{number % PER_DOMAIN}?page={number}")
-    said = number if number % 100 else number % 1000
-    main = f"{said} {_texts[number % 997]}"
+    main = text_of(number, alike)
     text = f"Menu Home About\n{main}\nImprint"
     row = PageRow(domain_id(domain), fingerprint(url), url, -1, 2, NOW_MS + number, 200, "ok")
     row.content_type, row.charset = "text/html; charset=utf-8", "utf-8"
     row.wire_bytes, row.text_chars, row.main_chars = 20_000, len(text), len(main)
-    row.content_hash, row.simhash = content_hash(text), number * 7919
+    row.content_hash, row.simhash = content_hash(text), simhash(main)
     row.title, row.label, row.label_reason = f"Article {number}", "content", "text"
     row.language, row.language_score = LANGUAGES[number % len(LANGUAGES)], 97
     row.text_row = text_row(
@@ -89,7 +120,7 @@ def page(number: int) -> PageRow:
     return row
 
 
-def child(root: Path, out: Path, format_: str, limit: int) -> None:
+def child(root: Path, out: Path, format_: str, limit: int, exact_only: bool) -> None:
     """Export, and print what it took."""
     import lycosa
     from lycosa.export import job
@@ -99,46 +130,53 @@ def child(root: Path, out: Path, format_: str, limit: int) -> None:
         Crawl.newest_page = lambda self: limit  # type: ignore[method-assign]
     begin, cpu = time.monotonic(), time.process_time()
     with lycosa.open(root) as crawl:
-        done = job.export(crawl, job.Wish(format_, out), lambda *_: None)
+        wish = job.Wish(format_, out, exact_only=exact_only)
+        done = job.export(crawl, wish, lambda *_: None)
     took, spent = time.monotonic() - begin, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"counts": done["counts"], "wall": took, "cpu": spent, "peak": peak}))
+    print(json.dumps({**done, "wall": took, "cpu": spent, "peak": peak}))
 
 
-def measured(root: Path, out: Path, format_: str, pages: int, limit: int) -> None:
+def measured(root: Path, out: Path, format_: str, pages: int, limit: int, exact_only: bool) -> None:
     words = [sys.executable, __file__, "--child", str(root), str(out), format_, str(limit)]
+    words.append("exact" if exact_only else "near")
     done = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
     wanted = limit or pages
     counts = {name: count for name, count in done["counts"].items() if name != "edges"}
     assert set(counts.values()) == {wanted}, done["counts"]
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    marked = done.get("duplicates", {})
     print(
         f"{wanted:>9,} pages as {format_}: {wanted / done['wall']:>7,.0f} pages/s,"
         f" {1e6 * done['cpu'] / wanted:>5.0f} us CPU a page, peak {done['peak'] / 1e6:>5.0f} MB,"
-        f" {size / 1e6:,.0f} MB written; counts equal",
+        f" {size / 1e6:,.0f} MB written; counts equal;"
+        f" marked {', '.join(f'{count:,} {kind}' for kind, count in marked.items()) or 'none'}",
         flush=True,
     )
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--child"]:
-        where, out, format_, most = sys.argv[2:]
-        return child(Path(where), Path(out), format_, int(most))
+        where, out, format_, most, marks = sys.argv[2:]
+        return child(Path(where), Path(out), format_, int(most), marks == "exact")
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--format", default="parquet")
+    parser.add_argument("--alike", action="store_true", help="all pages say nearly the same")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     pages = 2_000 if given.quick else given.pages
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-", dir=given.data) as place:
-        root = (given.data or Path(place)) / f"crawl-{pages}"
+        root = (given.data or Path(place)) / f"crawl-{pages}{'-alike' * given.alike}"
         if not root.exists():
             begin = time.monotonic()
-            make(root, pages)
+            make(root, pages, given.alike)
             print(f"{pages:,} pages made in {time.monotonic() - begin:.0f} s")
-        for number, limit in enumerate((pages // 10, 0)):
-            measured(root, Path(place) / f"out-{number}", given.format, pages, limit)
+        both = (False, True) if given.format in OF_COLUMNS else (False,)
+        for number, (limit, exact_only) in enumerate(product((pages // 10, 0), both)):
+            made = Path(place) / f"out-{number}"
+            measured(root, made, given.format, pages, limit, exact_only)
     return None
 
 

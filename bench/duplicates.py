@@ -23,13 +23,15 @@ import json
 import random
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import zstandard
 
 import parse
-from lycosa.archive.duplicates import PageText, clusters
+from lycosa.archive.duplicates import Duplicates, PageText
 from lycosa.page import html
 from lycosa.page.resemblance import Shingles, jaccard, shingles
 from lycosa.page.simhash import NEAR, distance, simhash
@@ -104,7 +106,12 @@ class Clusters:
             for key, (text, number) in enumerate(zip(texts, numbers, strict=True))
         ]
         began = time.process_time()
-        self.of = {key: cluster for key, cluster, _ in clusters(pages, texts.__getitem__)}
+        self.of = {}
+        with closing(Duplicates(pages)) as duplicates:
+            for key in range(len(texts)):
+                found = duplicates.mark(key, partial(texts.__getitem__, key))
+                if found:
+                    self.of[key] = self.of[found.of] = found.of
         self.clustering = time.process_time() - began
         self.numbers, self.texts = numbers, texts
 

@@ -6,12 +6,15 @@ import os
 import random
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from lycosa.archive import duplicates
-from lycosa.archive.duplicates import EXACT, FIRST, SIMILAR, PageText, clusters, masks, near_pairs
+from lycosa.archive.duplicates import EXACT, SIMILAR, Duplicates, PageText, masks, near_pairs
+from lycosa.page.resemblance import Sketch
 from lycosa.page.simhash import NEAR, simhash
 from lycosa.urls.fingerprint import content_hash
 
@@ -31,24 +34,25 @@ def edited(text: str, chance: random.Random, share: float) -> str:
 
 
 def found(texts: dict[int, str]) -> dict[int, tuple[int, str]]:
-    pages = [PageText(key, content_hash(text), simhash(text)) for key, text in texts.items()]
-    return {key: (cluster, kind) for key, cluster, kind in clusters(pages, texts.__getitem__)}
+    pages = [PageText(page, content_hash(text), simhash(text)) for page, text in texts.items()]
+    with closing(Duplicates(pages)) as judge:
+        marks = {page: judge.mark(page, partial(texts.__getitem__, page)) for page in texts}
+    return {page: (mark.of, mark.kind) for page, mark in marks.items() if mark is not None}
 
 
 def test_copies_and_near_copies_are_one_cluster_named_by_its_first_page() -> None:
     chance = random.Random(SEED)
     text, other = " ".join(words(chance)), " ".join(words(chance))
     near = edited(text, chance, 0.01)
-    texts = {70: other, 50: text, 40: near, 30: text, 20: near, 10: " ".join(words(chance))}
-    assert found(texts) == {
-        50: (50, FIRST), 40: (50, SIMILAR), 30: (50, EXACT), 20: (50, EXACT),
-    }  # fmt: skip
+    texts = {10: other, 20: text, 30: near, 40: text, 50: near, 60: " ".join(words(chance))}
+    assert found(texts) == {30: (20, SIMILAR), 40: (20, EXACT), 50: (20, EXACT)}
 
 
-def test_pages_come_back_in_the_order_in_which_they_came() -> None:
+def test_a_copy_of_the_last_near_duplicate_is_in_its_cluster() -> None:
     chance = random.Random(SEED)
-    texts = dict.fromkeys(chance.sample(range(1000), 500), "the same words everywhere")
-    assert list(found(texts)) == list(texts)
+    text = " ".join(words(chance))
+    near = edited(text, chance, 0.02)
+    assert found({1: text, 2: near, 3: near}) == {2: (1, SIMILAR), 3: (1, EXACT)}
 
 
 def test_what_is_near_by_simhash_alone_is_no_duplicate() -> None:
@@ -64,13 +68,41 @@ def test_a_chain_of_small_changes_does_not_join_what_has_nothing_in_common() -> 
     for number in range(60):
         chain[number] = text
         text = edited(text, chance, 0.02)
-    clusters_of = found(chain)
-    first = {cluster for cluster, _ in clusters_of.values()}
+    first = {cluster for cluster, _ in found(chain).values()}
     assert 1 < len(first) < 30
 
 
 def test_a_text_without_words_is_near_to_nothing() -> None:
-    assert found({1: "...", 2: "---", 3: "..."}) == {1: (1, FIRST), 3: (1, EXACT)}
+    assert found({1: "...", 2: "---", 3: "..."}) == {3: (1, EXACT)}
+
+
+def test_pages_that_are_gone_meanwhile_are_near_to_nothing() -> None:
+    chance = random.Random(SEED)
+    text = " ".join(words(chance))
+    texts = {number: edited(text, chance, 0.01) for number in range(5)}
+    pages = [PageText(page, content_hash(text), simhash(text)) for page, text in texts.items()]
+    with closing(Duplicates(pages)) as judge:
+        marks = [judge.mark(page, partial(texts.__getitem__, page)) for page in (2, 4)]
+    assert marks[0] is None and marks[1] in (None, (2, SIMILAR))
+
+
+def test_where_all_pages_are_alike_a_page_is_compared_with_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chance = random.Random(SEED)
+    text = " ".join(words(chance))
+    texts = {number: edited(text, chance, 0.02) for number in range(1_000)}
+    compared: list[int] = []
+    common = Duplicates._common
+
+    def counted(judge: Duplicates, sketch: Sketch, page: int) -> float:
+        compared.append(page)
+        return common(judge, sketch, page)
+
+    monkeypatch.setattr(Duplicates, "_common", counted)
+    marks = found(texts)
+    assert len(marks) > 980
+    assert len(compared) < 3 * len(texts)
 
 
 @pytest.mark.parametrize("pages", [10, 100_000, 3_000_000, 1 << 40])
@@ -87,18 +119,21 @@ def test_numbers_that_differ_in_few_bits_agree_in_a_mask(pages: int) -> None:
 
 
 def test_keys_grow_with_the_number_of_pages() -> None:
-    bits = [min(mask.bit_count() for mask in masks(pages)) for pages in (10, 10**5, 10**6, 10**7)]
+    sizes = (10, 10**5, 10**7, 10**9)
+    bits = [min(mask.bit_count() for mask in masks(pages)) for pages in sizes]
     assert bits == sorted(bits) and bits[0] < bits[-1]
 
 
 def test_signs_do_not_matter() -> None:
-    assert list(near_pairs([(0, -1, 5), (0, -2, 3), (0, 1 << 40, 9)])) == [(3, 5)]
+    assert list(near_pairs([(0, -1, 3), (0, -2, 5), (0, 1 << 40, 9)])) == [(5, 1, 3)]
 
 
 def test_a_crowd_that_shares_a_key_costs_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(0, number, number) for number in range(1 << 6)]
+    assert len(list(near_pairs(rows))) <= 64 * 2 * duplicates.ENOUGH
     monkeypatch.setattr(duplicates, "WINDOW", 10)
-    pairs = list(near_pairs((0, number, number) for number in range(1 << 6)))
-    assert len(pairs) <= 64 * 10
+    monkeypatch.setattr(duplicates, "ENOUGH", 1_000)
+    assert 64 < len(list(near_pairs(rows))) <= 64 * 10
 
 
 def test_memory_does_not_grow_with_the_pages(tmp_path: Path) -> None:
@@ -106,15 +141,26 @@ def test_memory_does_not_grow_with_the_pages(tmp_path: Path) -> None:
         chance = random.Random(SEED)
 
         def pages() -> Iterator[PageText]:
-            for key in range(number):
-                yield PageText(key, chance.getrandbits(63), chance.getrandbits(63))
+            for page in range(number):
+                yield PageText(page, chance.getrandbits(63), chance.getrandbits(63))
 
         tracemalloc.start()
-        assert list(clusters(pages(), lambda key: "", tmp_path)) == []
+        with closing(Duplicates(pages(), tmp_path)) as judge:
+            assert not any(judge.mark(page, lambda: "") for page in range(number))
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most
 
     small, large = peak(1_000), peak(20_000)
     assert large < small + 300_000
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_where_the_pages_can_not_be_read(tmp_path: Path) -> None:
+    def pages() -> Iterator[PageText]:
+        yield PageText(1, 2, 3)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        Duplicates(pages(), tmp_path)
     assert list(tmp_path.iterdir()) == []

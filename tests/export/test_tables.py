@@ -8,14 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import lycosa
 from export.commands import run
-from lycosa.export.firsts import ListedMarks
 from lycosa.export.hosts import host_parts
 from lycosa.export.iso639 import three_letters
-from lycosa.export.stream import ChosenPages
 from lycosa.export.tables import COMMON_CRAWL, tokens
-from lycosa.frontier.filters import Filter
 from support.rich_crawl import HOSTS, first_copy, is_ok, url_of
 
 
@@ -97,19 +93,6 @@ def test_copies_name_the_first(tables: Path) -> None:
     assert {row["duplicate_kind"] for row in marked} == {"exact"}
     others = [row for row in rows.values() if row["url"] not in {r["url"] for r in copies}]
     assert {row["duplicate_kind"] for row in others} == {None}
-
-
-def test_marks_may_be_listed_before(rich: Path) -> None:
-    """The seam for whoever finds near-duplicates: a list in the order of pages."""
-    with lycosa.open(rich) as crawl:
-        pages = ChosenPages(crawl, Filter(), "TEST", crawl.newest_page())
-        some = list(pages.with_text())[:6]
-        one, two, three, four = (page.id for page in some[:4])
-        listed = [(one, one, "first"), (two, one, "near"), (four, one, "exact")]
-        marks = ListedMarks(iter(listed))
-        found = {page.id: mark for page in some if (mark := marks.mark(page))}
-        assert pages.main_text_of(three).startswith("Page ")
-    assert found == {two: (one, "near"), four: (one, "exact")}
 
 
 def test_the_index_has_codes_of_three_letters_and_where_the_record_is(

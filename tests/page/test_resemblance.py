@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from lycosa.page.resemblance import NEAR_DUPLICATE, jaccard, shingles
+import os
+import random
+
+import pytest
+
+from lycosa.page.resemblance import NEAR_DUPLICATE, SKETCH, Sketch, jaccard, shingles
+from lycosa.page.simhash import MAX_CHARS, runs, words
+
+SEED = int(os.environ.get("LYCOSA_SEED", "1"))
 
 
 def test_the_same_words_in_a_row_are_common() -> None:
@@ -27,6 +35,63 @@ def test_characters_of_scripts_without_spaces_are_words() -> None:
 
 
 def test_an_edit_of_five_per_cent_is_a_near_duplicate_in_the_worst_case() -> None:
-    words = [f"w{n}" for n in range(400)]
-    other = [f"x{n}" if n % 20 == 10 else word for n, word in enumerate(words)]
-    assert jaccard(shingles(" ".join(words)), shingles(" ".join(other))) >= NEAR_DUPLICATE
+    one = [f"w{n}" for n in range(400)]
+    other = [f"x{n}" if n % 20 == 10 else word for n, word in enumerate(one)]
+    assert jaccard(shingles(" ".join(one)), shingles(" ".join(other))) >= NEAR_DUPLICATE
+
+
+def test_texts_of_few_shingles_are_compared_exactly_by_their_sketches() -> None:
+    chance = random.Random(SEED)
+    for _ in range(50):
+        one, other = two_texts(chance, chance.randrange(SKETCH))
+        exact = jaccard(shingles(one), shingles(other))
+        assert Sketch.of(one).jaccard(Sketch.of(other)) == exact
+
+
+def test_of_long_texts_a_sketch_is_nearly_as_good() -> None:
+    chance = random.Random(SEED)
+    wrong = []
+    for _ in range(100):
+        one, other = two_texts(chance, chance.randrange(SKETCH, 5_000))
+        estimated = Sketch.of(one).jaccard(Sketch.of(other))
+        assert estimated == Sketch.of(other).jaccard(Sketch.of(one))
+        wrong.append(estimated - jaccard(shingles(one), shingles(other)))
+    assert max(map(abs, wrong)) < 0.1
+    assert (sum(each**2 for each in wrong) / len(wrong)) ** 0.5 < 0.025
+    assert abs(sum(wrong) / len(wrong)) < 0.01  # neither too much nor too little
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, SKETCH + 1, SKETCH + 2, SKETCH + 3, 3_000])
+def test_a_sketch_is_kept_in_few_bytes(number: int) -> None:
+    sketch = Sketch.of(" ".join(f"w{n}" for n in range(number)))
+    packed = sketch.packed()
+    assert len(packed) <= 8 * SKETCH
+    assert Sketch.unpacked(packed) == sketch
+    assert sketch.jaccard(Sketch.unpacked(packed)) == 1.0
+
+
+def test_sketches_are_the_same_in_every_process() -> None:
+    assert sorted(Sketch.of("one two three four").hashes) == [
+        -5301705068450921256,
+        2254190025028948504,
+    ]
+
+
+def test_words_are_those_of_runs_however_a_text_is_written() -> None:
+    assert words("Eine Größe: 日本 x") == [b"eine", "größe".encode(), *map(str.encode, "日本x")]
+    chance = random.Random(SEED)
+    for _ in range(200):
+        text = "".join(chr(chance.randrange(128)) for _ in range(chance.randrange(300)))
+        plain = [run.encode() for run, _ in runs(text)]
+        assert words(text) == plain
+        assert words(text + " é") == [*plain, "é".encode()]
+    assert words("a " * MAX_CHARS) == [b"a"] * (MAX_CHARS // 2)
+    assert words("half \ud800 a character") == [b"half", b"a", b"character"]
+
+
+def two_texts(chance: random.Random, number: int) -> tuple[str, str]:
+    one = [f"w{chance.randrange(number + 1)}" for _ in range(number)]
+    other = one.copy()
+    for at in chance.sample(range(number), int(number * chance.random() * 0.15)):
+        other[at] = "edited"
+    return " ".join(one), " ".join(other[: int(number * chance.uniform(0.7, 1))])

@@ -1,13 +1,15 @@
-"""Which pages of a crawl are the same, and which nearly: clusters. No export asks for them yet
-(docs/decisions/0019-near-duplicates.md).
+"""Which pages of a crawl are the same, and which nearly, for an export.
 
 Exact duplicates have the same content hash. For near ones simhashes give the candidates: pairs that
-differ in at most `simhash.NEAR` bits. Each pair is confirmed on the texts (`page.resemblance`)
-before the two count as one cluster.
+differ in at most `simhash.NEAR` bits. This takes only numbers, and is done first (`Duplicates`).
+Then all pages go by once, in their order (`mark`): the text of a page that has candidates is
+compared with the first pages of their clusters (`page.resemblance`), and, if it has at least
+DRIFTED in common with one, with the candidate itself. It joins a cluster, or begins one.
 
 Everything lies in a temporary SQLite file, whose sorting and caching is bounded: memory is the same
-for a thousand pages and for ten million. Knows neither stores nor segments: pages come in as
-numbers, and a function gives the text of one.
+for a thousand pages and for ten million. So is the work for a page where most pages are alike: it
+gets some candidates from each sort, and is compared with a few of them. Knows neither stores nor
+segments: pages come in as numbers, and a function gives the text of one.
 """
 
 from __future__ import annotations
@@ -15,97 +17,176 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from functools import lru_cache
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from lycosa.page.resemblance import DRIFTED, NEAR_DUPLICATE, Shingles, jaccard, shingles
+from lycosa.page.resemblance import DRIFTED, NEAR_DUPLICATE, Sketch
 from lycosa.page.simhash import NEAR
 
-FIRST, EXACT, SIMILAR = "first", "exact", "near"
+EXACT, SIMILAR = "exact", "near"
 
 CACHE_KIB = 32 << 10  # of the temporary file in memory
-TEXTS = 64  # shingles kept of texts that were compared lately, up to 100,000 numbers each
+SKETCHES = 256  # of texts that were compared lately, some 30 KB each
 WINDOW = 200  # pages that one is compared with among those that share a key
+ENOUGH = 3  # candidates that it gets from one key, of the first ones and of the last ones
+CANDIDATES = 8  # that a page is compared with, the nearest first
+CLOSE = 0.9  # with so much in common, what is near to a page is near to the first of its cluster
 _ALL_BITS = (1 << 64) - 1
-PER_KEY = 16  # pages that should share a key at most: with more pages, keys have more bits
+PER_KEY = 80  # pages that should share a key at most: with more pages, keys have more bits
 
+# What is to be done with a page; `bits`: COPY or WANTED, or in how many bits `other` differs.
+_COPY, _WANTED = -2, -1
 _SCHEMA = """
-CREATE TABLE page (id INTEGER PRIMARY KEY, key INTEGER, content INTEGER, simhash INTEGER);
+CREATE TABLE page (id INTEGER PRIMARY KEY, content INTEGER, simhash INTEGER);
 CREATE TABLE distinct_text (id INTEGER PRIMARY KEY, simhash INTEGER);
-CREATE TABLE candidate (one INTEGER, other INTEGER, PRIMARY KEY (one, other)) WITHOUT ROWID;
+CREATE TABLE distinct_simhash (id INTEGER PRIMARY KEY, simhash INTEGER);
+CREATE TABLE task (page INTEGER, bits INTEGER, other INTEGER, PRIMARY KEY (page, bits, other))
+    WITHOUT ROWID;
 CREATE TABLE member (id INTEGER PRIMARY KEY, cluster INTEGER);
+CREATE TABLE sketch (id INTEGER PRIMARY KEY, hashes BLOB);
+"""
+_COPIES = f"""
+INSERT INTO task SELECT id, {_COPY}, first FROM (
+    SELECT id, min(id) OVER (PARTITION BY content) AS first FROM page
+) WHERE id > first
 """
 _DISTINCT = """
-INSERT INTO distinct_text SELECT min(id), simhash FROM page GROUP BY content
+INSERT INTO distinct_text SELECT min(id), simhash FROM page GROUP BY content HAVING simhash <> 0
+"""
+_DISTINCT_SIMHASH = """
+INSERT INTO distinct_simhash SELECT min(id), simhash FROM distinct_text GROUP BY simhash
 """
 _SAME_SIMHASH = """
-INSERT OR IGNORE INTO candidate
-SELECT first, id FROM (
-    SELECT id, simhash, min(id) OVER (PARTITION BY simhash) AS first FROM distinct_text
-) WHERE id > first AND simhash <> 0
+INSERT INTO task SELECT id, 0, first FROM (
+    SELECT id, min(id) OVER (PARTITION BY simhash) AS first FROM distinct_text
+) WHERE id > first
 """
-# A page's cluster is that of the first page with its text; both are ids, the smaller the earlier.
-_ALL = """
-SELECT page.key, head.key, page.id = cluster, page.id <> text FROM (
-    SELECT copy.id AS id, text, coalesce(member.cluster, text) AS cluster,
-        member.cluster IS NOT NULL OR copies > 1 AS listed
-    FROM (SELECT id, min(id) OVER same AS text, count(*) OVER same AS copies FROM page
-        WINDOW same AS (PARTITION BY content)) AS copy
-    LEFT JOIN member ON member.id = text
-) JOIN page USING (id) JOIN page AS head ON head.id = cluster
-WHERE listed ORDER BY page.id
+_WILL_BE_ASKED = f"""
+INSERT INTO task SELECT DISTINCT other, {_WANTED}, other FROM task WHERE bits >= 0
 """
+_IN_ORDER = "SELECT page, bits, other FROM task ORDER BY page, bits, other"
 
 
 class PageText(NamedTuple):
-    """A page as it comes in; the key is the caller's."""
+    """A page as it comes in, by its number in the crawl."""
 
-    key: int
+    id: int
     content_hash: int
     simhash: int
 
 
-class Clustered(NamedTuple):
-    """A page that has duplicates."""
+class DuplicateMark(NamedTuple):
+    """That a page is a duplicate."""
 
-    key: int
-    cluster: int  # the key of the first page of its cluster
-    kind: str  # FIRST, EXACT copy of an earlier page, or SIMILAR to one
-
-
-def clusters(
-    pages: Iterable[PageText], text_of: Callable[[int], str], folder: Path | None = None
-) -> Iterator[Clustered]:
-    """Every page that has duplicates, in the order in which the pages came.
-
-    Pages without text are to be left out. `folder`: for the temporary file, about 100 bytes a page.
-    """
-    with tempfile.TemporaryDirectory(prefix="lycosa-duplicates-", dir=folder) as place:
-        db = sqlite3.connect(Path(place) / "pages.sqlite", isolation_level=None)
-        try:
-            yield from _clusters(db, pages, text_of)
-        finally:
-            db.close()
+    of: int  # the first page of its cluster
+    kind: str  # EXACT: an earlier page has the same text; SIMILAR: nearly
 
 
-def _clusters(
-    db: sqlite3.Connection, pages: Iterable[PageText], text_of: Callable[[int], str]
-) -> Iterator[Clustered]:
+class Duplicates:
+    """The duplicates among some pages, which come in the order of their ids; those without text
+    are to be left out. `folder`: for the temporary file, about 100 bytes for each page and 4 KB for
+    one that others may be near to. `told` hears how many sorts of how many are done."""
+
+    def __init__(
+        self,
+        pages: Iterable[PageText],
+        folder: Path | None = None,
+        told: Callable[[int, int], None] = lambda done, of: None,
+    ) -> None:
+        with ExitStack() as stack:
+            place = tempfile.TemporaryDirectory(prefix="lycosa-duplicates-", dir=folder)
+            path = Path(stack.enter_context(place)) / "pages.sqlite"
+            self._db = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+            _prepare(self._db, pages, told)
+            self._tasks = self._db.execute(_IN_ORDER)
+            self._next = self._tasks.fetchone()
+            self._open = stack.pop_all()
+        self._sketch_of = lru_cache(SKETCHES)(self._read_sketch)
+
+    def mark(self, page: int, text: Callable[[], str]) -> DuplicateMark | None:
+        """What a page is a duplicate of, if it is one; to be asked for all in their order."""
+        wanted, others = False, list[int]()
+        for bits, other in self._tasks_of(page):
+            if bits == _COPY:
+                return DuplicateMark(self._cluster(other), EXACT)
+            if bits == _WANTED:
+                wanted = True
+            elif len(others) < CANDIDATES:
+                others.append(other)
+        if not (wanted or others):
+            return None
+        sketch = Sketch.of(text())
+        found = self._near(sketch, others)
+        if found is None:
+            if wanted:
+                self._keep(page, sketch)
+            return None
+        cluster, common = found
+        self._db.execute("INSERT INTO member VALUES (?, ?)", (page, cluster))
+        if wanted and common < CLOSE:
+            self._keep(page, sketch)
+        return DuplicateMark(cluster, SIMILAR)
+
+    def _near(self, sketch: Sketch, others: Iterable[int]) -> tuple[int, float] | None:
+        """The first cluster that a text belongs to, and what it has in common with its first."""
+        compared: dict[int, float] = {}
+        for other in others:
+            cluster = self._cluster(other)
+            if cluster not in compared:
+                compared[cluster] = self._common(sketch, cluster)
+            common = compared[cluster]
+            nearest = self._common(sketch, other) if DRIFTED <= common < NEAR_DUPLICATE else common
+            if nearest >= NEAR_DUPLICATE:
+                return cluster, common
+        return None
+
+    def _common(self, sketch: Sketch, page: int) -> float:
+        kept = self._sketch_of(page)
+        return sketch.jaccard(kept) if kept is not None else 0.0
+
+    def _keep(self, page: int, sketch: Sketch) -> None:
+        self._db.execute("INSERT INTO sketch VALUES (?, ?)", (page, sketch.packed()))
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        self._open.close()
+
+    def _tasks_of(self, page: int) -> list[tuple[int, int]]:
+        found = []
+        while self._next is not None and self._next[0] <= page:
+            if self._next[0] == page:
+                found.append(self._next[1:])
+            self._next = self._tasks.fetchone()
+        return found
+
+    def _cluster(self, page: int) -> int:
+        """The first page of the cluster of an earlier page."""
+        found = self._db.execute("SELECT cluster FROM member WHERE id = ?", (page,)).fetchone()
+        return int(found[0]) if found else page
+
+    def _read_sketch(self, page: int) -> Sketch | None:
+        """None: the first page of its cluster says the same, or the page is gone meanwhile."""
+        found = self._db.execute("SELECT hashes FROM sketch WHERE id = ?", (page,)).fetchone()
+        return Sketch.unpacked(found[0]) if found else None
+
+
+def _prepare(
+    db: sqlite3.Connection, pages: Iterable[PageText], told: Callable[[int, int], None]
+) -> None:
+    """List what is to be done with each page."""
     for pragma in ("journal_mode=OFF", "synchronous=OFF", "temp_store=FILE"):
         db.execute(f"PRAGMA {pragma}")
     db.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
     db.executescript(_SCHEMA)
     db.execute("BEGIN")
-    db.executemany("INSERT INTO page (key, content, simhash) VALUES (?, ?, ?)", pages)
-    db.execute("CREATE INDEX by_content ON page (content)")
-    db.execute(_DISTINCT)
-    db.execute(_SAME_SIMHASH)
-    _find_candidates(db)
-    _confirm(db, text_of)
-    for key, head, is_head, is_copy in db.execute(_ALL):
-        yield Clustered(key, head, FIRST if is_head else EXACT if is_copy else SIMILAR)
+    db.executemany("INSERT INTO page VALUES (?, ?, ?)", pages)
+    for statement in (_COPIES, _DISTINCT, _DISTINCT_SIMHASH, _SAME_SIMHASH):
+        db.execute(statement)
+    _find_candidates(db, told)
+    db.execute(_WILL_BE_ASKED)
 
 
 # --- candidates ---
@@ -127,75 +208,43 @@ def _key_bits(chosen: int) -> int:
     return 64 * chosen // (NEAR + chosen)
 
 
-def _find_candidates(db: sqlite3.Connection) -> None:
+def _find_candidates(db: sqlite3.Connection, told: Callable[[int, int], None]) -> None:
     """One sort of all simhashes for each mask: those that agree in it lie together."""
-    (count,) = db.execute("SELECT count(DISTINCT simhash) FROM distinct_text").fetchone()
+    (count,) = db.execute("SELECT count(*) FROM distinct_simhash").fetchone()
     found = db.cursor()
-    for mask in masks(count):
+    chosen = masks(count)
+    for number, mask in enumerate(chosen, 1):
         signed = mask - (1 << 64) if mask >> 63 else mask
         rows = db.execute(
-            "SELECT simhash & ?1 AS band, simhash, min(id) FROM distinct_text WHERE simhash <> 0"
-            " GROUP BY band, simhash",
+            "SELECT simhash & ? AS band, simhash, id FROM distinct_simhash ORDER BY band, id",
             (signed,),
         )
-        found.executemany("INSERT OR IGNORE INTO candidate VALUES (?, ?)", near_pairs(rows))
+        found.executemany("INSERT OR IGNORE INTO task VALUES (?, ?, ?)", near_pairs(rows))
+        told(number, len(chosen))
 
 
-def near_pairs(rows: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-    """The ids of those rows (key, simhash, id), sorted, that share a key and are near; the smaller
-    id first. However many share a key, one is compared with the WINDOW before it."""
+def near_pairs(rows: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Of rows (key, simhash, id), sorted by key and id, those that share a key and are near: the
+    id, in how many bits they differ, the smaller id. However many share a key, one is compared with
+    WINDOW at most, the first and the last before it, until ENOUGH of both are near."""
     shared: int | None = None
     before: list[tuple[int, int]] = []
     for key, value, ident in rows:
+        value &= _ALL_BITS
         if key != shared:
             shared, before = key, [(value, ident)]
             continue
-        for other, other_ident in before:
-            if ((value ^ other) & _ALL_BITS).bit_count() <= NEAR:
-                yield min(ident, other_ident), max(ident, other_ident)
+        for order in (before, reversed(before)):
+            left = ENOUGH
+            for other, other_ident in order:
+                bits = (value ^ other).bit_count()
+                if bits <= NEAR:
+                    yield ident, bits, other_ident
+                    left -= 1
+                    if not left:
+                        break
+            if left:
+                break  # all were seen
         before.append((value, ident))
         if len(before) > WINDOW:
-            del before[0]
-
-
-# --- clusters ---
-
-
-def _confirm(db: sqlite3.Connection, text_of: Callable[[int], str]) -> None:
-    """Look at the texts of each pair that is not in one cluster yet."""
-    union = _Union(db)
-    key = "SELECT key FROM page WHERE id = ?"
-
-    @lru_cache(TEXTS)
-    def of(ident: int) -> Shingles:
-        return shingles(text_of(db.execute(key, (ident,)).fetchone()[0]))
-
-    def common(one: int, other: int) -> float:
-        return jaccard(of(one), of(other))
-
-    for one, other in db.execute("SELECT one, other FROM candidate ORDER BY one, other"):
-        first, second = union.find(one), union.find(other)
-        if first == second or common(one, other) < NEAR_DUPLICATE:
-            continue
-        # Of a chain of small differences the ends may have nothing in common.
-        if (first, second) == (one, other) or common(first, second) >= DRIFTED:
-            union.join(first, second)
-
-
-class _Union:
-    """Which cluster a text is in, named by the id of its first page."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-        db.execute("CREATE INDEX by_cluster ON member (cluster)")
-
-    def find(self, ident: int) -> int:
-        found = self._db.execute("SELECT cluster FROM member WHERE id = ?", (ident,)).fetchone()
-        return int(found[0]) if found else ident
-
-    def join(self, one: int, other: int) -> None:
-        first, second = sorted((one, other))
-        execute = self._db.execute
-        execute("UPDATE member SET cluster = ? WHERE cluster = ?", (first, second))
-        for ident in (first, second):
-            execute("INSERT OR REPLACE INTO member VALUES (?, ?)", (ident, first))
+            del before[WINDOW // 2]

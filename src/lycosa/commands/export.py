@@ -39,6 +39,7 @@ def export(values: Values, words: list[str]) -> int:
         name=values["name"],
         overwrite=values["overwrite"],
         file_bytes=values["file-size"] or 0,
+        exact_only=values["exact-only"],
     )
     progress = ExportProgress()
     try:
@@ -63,7 +64,8 @@ def _listed(text: str) -> list[str]:
 
 def _told(out: Path, done: dict[str, Any]) -> str:
     counts = ", ".join(f"{count:,} {_NOUNS[name]}" for name, count in done["counts"].items())
-    return f"{out}: {counts}"
+    marked = [f"{count:,} {_MARKED[kind]}" for kind, count in done.get("duplicates", {}).items()]
+    return f"{out}: {', '.join([counts, *marked])}"
 
 
 _NOUNS = {
@@ -72,6 +74,7 @@ _NOUNS = {
     "edges": "edges",
     "responses": "responses",
 }
+_MARKED = {"exact": "duplicates", "near": "near-duplicates"}
 
 
 class ExportProgress:
@@ -91,7 +94,8 @@ class ExportProgress:
         self._next = now + _SHOWN_EVERY
         speed = rate(pages / max(now - self._began, 0.001))
         share = 100 * at // last if last else 100
-        self._stream.write(f"\r\x1b[K{phase}: {share} %, {pages:,} pages, {speed} pages/s")
+        count = f", {pages:,} pages, {speed} pages/s" if pages else ""
+        self._stream.write(f"\r\x1b[K{phase}: {share} %{count}")
         self._stream.flush()
         self._drawn = True
 

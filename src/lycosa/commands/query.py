@@ -49,7 +49,14 @@ def _export(values: Values, out: Path, tables: list[str]) -> None:
     from lycosa.export.job import Wish, export
 
     progress = ExportProgress()
-    wish = Wish("parquet", out, dict(filters_of(values)), tables, name=values["name"])
+    wish = Wish(
+        "parquet",
+        out,
+        dict(filters_of(values)),
+        tables,
+        name=values["name"],
+        exact_only=values["exact-only"],
+    )
     try:
         with opened_nodes(values) as crawl:
             export(crawl, wish, progress)

@@ -18,15 +18,16 @@ from lycosa.export import parquet, wacz
 from lycosa.export.card import card
 from lycosa.export.cdxj import cdxj_line, in_place
 from lycosa.export.edges import CHOSEN_BY, PHASE, check_filters, summed_edges
-from lycosa.export.firsts import ExactMarks
 from lycosa.export.jsonl import PATTERN, JsonlFile
+from lycosa.export.marks import ExactMarks, Marks, NearMarks
 from lycosa.export.shards import Shards
-from lycosa.export.sinks import RowSink, SortedSink, text_rows
+from lycosa.export.sinks import MarkedSink, RowSink, SortedSink, text_rows
 from lycosa.export.sorting import SortedRow
 from lycosa.export.stream import ChosenPages, Phases
 from lycosa.export.tables import (
     EDGES,
     INDEX,
+    OF_MARKS,
     TEXT,
     TEXT_MORE,
     Columns,
@@ -64,6 +65,7 @@ class Work:
     tables: dict[str, Columns]  # of Parquet and of lines
     filters: dict[str, Any] = field(default_factory=dict)  # as the user gave them
     file_bytes: int = 0  # of a file; 0: as the format likes it
+    exact_only: bool = False  # near-duplicates are not marked
 
 
 def chosen_tables(
@@ -101,6 +103,8 @@ def run(format_: str, work: Work) -> dict[str, Any]:
     single = f"out.{format_}" if format_ in SINGLE_FILES else ""
     files = work.target.state["files"]
     summary = {"counts": counts, "files": [name for name in files if name != single]}
+    if marked := work.target.state.get("duplicates"):
+        summary["duplicates"] = marked
     work.target.finish(summary, keep=single)
     return summary
 
@@ -132,15 +136,24 @@ def _text_rows(work: Work, pattern: str, make: Callable[[Path, str], Any]) -> No
     if work.phases.done(phase):
         return
     kept, after = work.phases.files(phase), work.phases.after(phase)
-    marks = ExactMarks(work.target.work)
+    marks = _marks(work)
     try:
-        for page in work.pages.with_text(to=after) if after else ():
-            marks.mark(page)
+        if after:
+            marks.catch_up(work.pages, after)
         shards = Shards(work.target, pattern, make, len(kept), **_file_bytes(work))
         rows = text_rows(work.pages.name, marks, work.tables["text"])
-        work.phases.run(phase, work.pages.texts, RowSink(shards, kept, rows))
+        sink = MarkedSink(shards, kept, rows, work.target, marks)
+        work.phases.run(phase, work.pages.texts, sink)
     finally:
         marks.close()
+
+
+def _marks(work: Work) -> Marks:
+    if OF_MARKS.isdisjoint(work.tables["text"]):
+        return Marks()
+    if work.exact_only:
+        return ExactMarks(work.target.work)
+    return NearMarks(work.target.work, work.pages, work.phases)
 
 
 def _index(work: Work) -> None:

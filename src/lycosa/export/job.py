@@ -32,6 +32,7 @@ class Wish:
     name: str = ""  # of the crawl, in the tables; '': by the day on which it began
     overwrite: bool = False
     file_bytes: int = 0  # of a file; 0: as the format likes it
+    exact_only: bool = False  # near-duplicates are not marked
 
 
 def export(crawl: Crawl, wish: Wish, report: Told) -> dict[str, Any]:
@@ -76,7 +77,9 @@ def _run(
             f"There is no response to export as {wish.format}: only crawls with --warc keep them,"
             " or no page fits the filters."
         )
-    work = formats.Work(target, phases, pages, tables, wish.filters, wish.file_bytes)
+    work = formats.Work(
+        target, phases, pages, tables, wish.filters, wish.file_bytes, wish.exact_only
+    )
     return formats.run(wish.format, work)
 
 
@@ -89,6 +92,8 @@ def _checked(wish: Wish) -> dict[str, dict[str, str]]:
         raise UserError(f"{wish.format} has no columns: leave --columns out.")
     if wish.tables and wish.format != "parquet":
         raise UserError(f"{wish.format} has no tables: leave --table out.")
+    if wish.exact_only and wish.format not in formats.OF_COLUMNS:
+        raise UserError(f"{wish.format} marks no duplicates: leave --exact-only out.")
     if wish.format == "parquet":
         need_pyarrow()
     return formats.chosen_tables(wish.format, wish.tables, list(wish.columns), wish.filters)
@@ -103,7 +108,8 @@ def crawl_name(crawl: Crawl) -> str:
 def _plan(wish: Wish, name: str, tables: dict[str, dict[str, str]]) -> dict[str, Any]:
     columns = {table: list(names) for table, names in tables.items()}
     filters = {key: str(value) for key, value in wish.filters.items()}
-    return {"format": wish.format, "crawl": name, "filters": filters, "tables": columns}
+    plan = {"format": wish.format, "crawl": name, "filters": filters, "tables": columns}
+    return {**plan, "marks": "exact"} if wish.exact_only else plan
 
 
 def _filter(stored: dict[str, Any]) -> Filter:

@@ -6,23 +6,16 @@ Each is told which files an earlier run kept, and goes on behind them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
+from lycosa.export.marks import Marks
 from lycosa.export.shards import Shards
 from lycosa.export.sorting import Runs, SortedRow
-from lycosa.export.tables import TEXT_MORE, Columns, DuplicateMark, TableRecord, text_record
+from lycosa.export.tables import TEXT_MORE, Columns, TableRecord, text_record
 from lycosa.export.target import Target
 from lycosa.reading.values import Page, TextPage
 
 SinkPage = TypeVar("SinkPage", bound=Page, contravariant=True)
-
-
-class Marks(Protocol):
-    """Who says which pages are duplicates."""
-
-    def mark(self, page: Page) -> DuplicateMark | None: ...
-
-    def close(self) -> None: ...
 
 
 class RowSink(Generic[SinkPage]):
@@ -53,6 +46,26 @@ class RowSink(Generic[SinkPage]):
 
     def abort(self) -> None:
         self._shards.abort()
+
+
+class MarkedSink(RowSink[TextPage]):
+    """Notes at its end how many pages were marked."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        kept: Iterable[str],
+        row_of: Callable[[TextPage], Any],
+        target: Target,
+        marks: Marks,
+    ) -> None:
+        super().__init__(shards, kept, row_of)
+        self._target = target
+        self._marks = marks
+
+    def finish(self) -> None:
+        super().finish()
+        self._target.note({**self._target.state, "duplicates": self._marks.counts})
 
 
 def text_rows(crawl: str, marks: Marks, columns: Columns) -> Callable[[TextPage], TableRecord]:

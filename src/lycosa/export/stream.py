@@ -12,10 +12,10 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+from lycosa.archive.duplicates import PageText
 from lycosa.archive.edges import HostEdge
 from lycosa.errors import LycosaError
 from lycosa.export.edges import chosen_edges
-from lycosa.export.tables import main_text
 from lycosa.export.target import Target
 from lycosa.frontier.filters import Filter
 from lycosa.reading import contents
@@ -78,19 +78,18 @@ class ChosenPages:
             for found in chunk:
                 yield page_of(*found)
 
-    def texts(self, after: int = 0) -> Iterator[TextPage]:
+    def hashes(self) -> Iterator[PageText]:
+        """Of those whose text is kept, what says which may be duplicates."""
+        for chunk in self._chunks(replace(self._where, with_text=True), 0):
+            for ident, row in chunk:
+                if row.content_hash:
+                    yield PageText(ident, row.content_hash, row.simhash)
+
+    def texts(self, after: int = 0, to: int | None = None) -> Iterator[TextPage]:
         """Those whose text is kept."""
-        for chunk in self._chunks(replace(self._where, with_text=True), after):
+        for chunk in self._chunks(replace(self._where, with_text=True), after, to):
             for part in contents.parts(chunk):
                 yield from _readable(contents.texts(self.crawl.directories, part))
-
-    def main_text_of(self, ident: int) -> str:
-        """The main text of one page; '' if it is gone meanwhile."""
-        where = replace(self._where, with_text=True)
-        for chunk in self.crawl.chunks(where, after=ident - 1, to=ident):
-            for page in _readable(contents.texts(self.crawl.directories, chunk)):
-                return main_text(page)
-        return ""
 
     def responses(self, after: int = 0) -> Iterator[PageResponse]:
         """Those whose response is kept."""
@@ -171,6 +170,10 @@ class Phases:
             raise
         self._note(name, sink.files(), self.last, count, done=True)
         self._report(name, count, self.last, self.last)
+
+    def told(self, name: str, done: int, of: int) -> None:
+        """Report how much is done of what is not counted in pages."""
+        self._report(name, 0, done, of)
 
     def note_done(self, name: str, files: list[str], count: int) -> None:
         """Note a phase that was done without a list of pages."""

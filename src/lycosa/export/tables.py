@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import orjson
 
+from lycosa.archive.duplicates import DuplicateMark
 from lycosa.errors import UserError
 from lycosa.export.hosts import host_parts
 from lycosa.export.iso639 import three_letters
@@ -65,6 +66,7 @@ TEXT: Columns = {
 }
 # Only where they are asked for: they would double the size of the table.
 TEXT_MORE: Columns = {"visible_text": "string", "blocks": "string"}
+OF_MARKS = {"duplicate_of", "duplicate_kind"}
 
 COMMON_CRAWL: Columns = {
     "url_surtkey": "string",
@@ -133,13 +135,6 @@ EDGES: Columns = {
 _UNSIGNED = (1 << 64) - 1
 _SUBSET, _DIAGNOSTICS = "warc", "crawldiagnostics"  # Common Crawl's names
 _MOST = (1 << 31) - 1  # Common Crawl's offsets have 32 bits
-
-
-class DuplicateMark(NamedTuple):
-    """That a page is a duplicate."""
-
-    of: int  # the number of the first page that says the same
-    kind: str  # 'exact' or 'near'
 
 
 def chosen(wanted: Sequence[str], known: Mapping[str, str], more: Mapping[str, str]) -> Columns:

@@ -58,6 +58,8 @@ def _class(ranges: tuple[tuple[int, int], ...]) -> str:
 
 _SEPARATOR = r"\x00-/:-@\[-`{-\x7f" + _class(SEPARATORS)
 _runs = re.compile(f"([{_class(UNSPACED)}]+)|[^{_SEPARATOR}{_class(UNSPACED)}]+").finditer
+_words = re.compile(f"[{_class(UNSPACED)}]|[^{_SEPARATOR}{_class(UNSPACED)}]+").findall
+_ASCII = bytes(code if chr(code).isalnum() else 32 for code in range(128)).lower() + bytes(128)
 _FOLDED = {
     code: code + ahead
     for low, high, ahead in CAPITALS
@@ -81,6 +83,15 @@ def runs(text: str) -> Iterator[tuple[str, bool]]:
     Of the text MAX_CHARS are looked at."""
     for found in _runs(text[:MAX_CHARS].translate(_FOLDED)):
         yield found[0], found[1] is not None
+
+
+def words(text: str) -> list[bytes]:
+    """The words of a text in small letters and UTF-8, of scripts without spaces single characters;
+    of as much as `runs` looks at."""
+    counts = text[:MAX_CHARS]
+    if counts.isascii():  # the same at a quarter of the cost
+        return counts.encode().translate(_ASCII).split()
+    return "\n".join(_words(counts.lower())).encode("utf-8", "replace").split()
 
 
 def simhash_in_python(text: str) -> int:

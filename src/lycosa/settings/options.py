@@ -429,6 +429,8 @@ OPTIONS: tuple[Option, ...] = (
            commands=("export",), flag_only=True),
     Option("file-size", size_value("100G"), None, "about how large a file becomes", "SIZE",
            commands=("export",), flag_only=True, shown_default="256M, of WARC files 1G"),
+    Option("exact-only", SWITCH, False, "mark only exact duplicates in text, no near ones",
+           commands=EXPORTERS, flag_only=True),
     Option("name", TEXT, "", "what the crawl is called in tables and files", "NAME",
            commands=EXPORTERS, flag_only=True, shown_default="lycosa and the day it began"),
     Option("csv", SWITCH, False, "print CSV", commands=("query",), flag_only=True),
