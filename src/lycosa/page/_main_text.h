@@ -51,7 +51,7 @@ typedef struct {
     const char *text;
     Blocks *blocks;
     Line *lines;
-    int count;
+    int count, all; /* lines to be judged, and those of the text, of which some are joined */
     Facts facts;
     int *sums;          /* of the trees so far, a number for each line */
     uint64_t *opinions; /* what the first trees think of the text in each container */
@@ -72,7 +72,7 @@ static void sum_records(Page *page) {
         record->lines++;
         record->marks += line->marks;
         record->words += line->words;
-        if (line->size >= LONG_LINE && line->link * 2 < line->size) record->sentences += line->size;
+        record->sentences += line->sentences;
     }
     for (int i = COUNT_OF(page->blocks->records, Record) - 1; i > 0; i--) {
         Record *around = &records[records[i].parent];
@@ -94,10 +94,10 @@ static void find_best(Page *page) {
     if (sentences == NULL) return;
     for (int i = 0; i < page->count; i++) {
         const Line *line = &page->lines[i];
-        if (line->size < LONG_LINE || line->link * 2 >= line->size) continue;
+        if (line->sentences == 0) continue;
         int parent = records[line->record].parent;
-        sentences[parent] += line->size;
-        sentences[records[parent].parent] += line->size / 2;
+        sentences[parent] += line->sentences;
+        sentences[records[parent].parent] += line->sentences / 2;
     }
     for (int i = 0; i < count; i++)
         if (sentences[i] > sentences[best]) best = i;
@@ -492,8 +492,9 @@ static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines
     page->text = text->data;
     page->blocks = blocks;
     if (blocks->seen > text->size) take_back(blocks, text->size);
-    page->count = cut_lines(blocks, text->data, text->size, lines);
-    if (page->count < 0) return -1;
+    page->all = cut_lines(blocks, text->data, text->size, lines);
+    if (page->all < 0) return -1;
+    page->count = COUNT_OF(*lines, Line);
     page->lines = ITEMS_OF(*lines, Line);
     sum_records(page);
     sum_lines(page);
@@ -511,7 +512,7 @@ static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines
     return 0;
 }
 
-/* Scores of all lines to `scores`, which has room for them: 0, or -1 if there is no memory. */
+/* Scores of lines to `scores`, which has room for all of the text: 0, or -1 if there is no memory. */
 static int judge_lines(Page *page, unsigned char *scores) {
     size_t width = (size_t)page->count + 2 * PADDING;
     unsigned char *columns = PyMem_Calloc(MODEL_COLUMNS, width);
@@ -531,6 +532,15 @@ static int judge_lines(Page *page, unsigned char *scores) {
     for (int i = 0; i < page->count; i++) scores[i] = score_of(page->sums[i]);
     PyMem_Free(columns);
     return 0;
+}
+
+/* Scores of joined lines become those of each line of the text. */
+static void spread_scores(const Page *page, unsigned char *scores) {
+    int to = page->all;
+    for (int i = page->count - 1; i >= 0 && to > i + 1; i--) {
+        to -= page->lines[i].lines;
+        memset(scores + to, scores[i], (size_t)page->lines[i].lines);
+    }
 }
 
 static void free_lines(Page *page, Buffer *lines) {

@@ -13,7 +13,7 @@ from functools import cache
 from operator import add
 
 from lycosa.page import blocks, main_model
-from lycosa.page.blocks import H1, H4, KINDS, LONG_LINE, Container, Notes, TextLine
+from lycosa.page.blocks import H1, H4, KINDS, Container, Notes, TextLine
 
 WINDOW = 4  # lines before and behind that are looked at together
 PADDING = 8  # bytes around a column: neighbours of the first and the last line
@@ -55,7 +55,9 @@ def judge(text: str, lines: list[TextLine], notes: Notes) -> tuple[bytes, str]:
     """The score of each line of a page's text, and its main text."""
     page = _Page(text, notes, lines)
     scores = page.scores()
-    return scores, chosen(text, [(line.start, line.end) for line in page.lines], scores)
+    main = chosen(text, [(line.start, line.end) for line in lines], scores)
+    every = b"".join(bytes([score]) * line.lines for score, line in zip(scores, lines, strict=True))
+    return every, main
 
 
 def chosen(
@@ -149,8 +151,7 @@ class _Page:
             record.lines += 1
             record.marks += line.marks
             record.words += line.words
-            if _is_sentence(line):
-                record.sentences += line.size
+            record.sentences += line.sentences
         for record in reversed(records[1:]):
             around = records[record.parent]
             around.size += record.size
@@ -181,10 +182,10 @@ class _Page:
         records = self.records
         sentences = [0] * len(records)
         for line in self.lines:
-            if _is_sentence(line):
+            if line.sentences:
                 parent = records[line.record].parent
-                sentences[parent] += line.size
-                sentences[records[parent].parent] += line.size // 2
+                sentences[parent] += line.sentences
+                sentences[records[parent].parent] += line.sentences // 2
         self.best = max(sentences)
         best = sentences.index(self.best)
         records[best].best = 3
@@ -359,10 +360,6 @@ class _Page:
                 leaf |= int.from_bytes(part, "little")
             values = main_model.LEAVES[tree].__getitem__
             self.sums = list(map(add, self.sums, map(values, leaf.to_bytes(count, "little"))))
-
-
-def _is_sentence(line: TextLine) -> bool:
-    return line.size >= LONG_LINE and line.link * 2 < line.size
 
 
 def _bit(number: int, records: list[Container]) -> Callable[[Container], int]:
