@@ -49,6 +49,8 @@ _WINDOWS = {
 _PAGE, _SCORE, _PATH = 57, 70, 77
 _HINTS = _PATH + len(KINDS)
 _OWN_HINTS = _HINTS + 64
+_PAGE_SHARES = _OWN_HINTS + 64
+_PAGE_COUNTS = _PAGE_SHARES + len(main_model.PAGE_SHARES)
 
 
 def judge(text: str, lines: list[TextLine], notes: Notes) -> tuple[bytes, str]:
@@ -219,6 +221,8 @@ class _Page:
         lines = self.lines
         if number in _LINE:
             return bytes(map(_LINE[number], lines))
+        if number >= _PAGE_SHARES:
+            return bytes([self.hinted(number)]) * len(lines)
         if number in _RECORD or number >= _PATH:
             return self.by_record(_RECORD.get(number) or _bit(number, self.records))
         if _PARENT <= number < _KIND_AROUND:
@@ -288,6 +292,20 @@ class _Page:
             steps(size // lines if lines else 0), share(self.best, size),
             self.kinds >> blocks.ARTICLE & 1, self.kinds >> blocks.MAIN & 1, self.kinds >> H1 & 1,
         )[number]  # fmt: skip
+
+    def hinted(self, number: int) -> int:
+        """How much text of the page, or how many lines, have a hint."""
+        records = self.records
+        if number >= _PAGE_COUNTS:
+            bit = main_model.PAGE_COUNTS[number - _PAGE_COUNTS]
+            found = 0
+            for line in self.lines:
+                record = records[line.record]
+                found += (record.own | records[record.parent].own) >> bit & 1
+            return min(found, 255)
+        bit = main_model.PAGE_SHARES[number - _PAGE_SHARES]
+        sizes = (line.size for line in self.lines if records[line.record].hints >> bit & 1)
+        return share(sum(sizes), records[0].size)
 
     def placed(self, number: int) -> bytes:
         """Where a line is: in the page, behind the title, behind a heading."""
