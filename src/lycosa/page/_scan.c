@@ -73,16 +73,15 @@ enum {
     FOLDED = 1 << 9,
 };
 
-#define NAME_SIZE 16       /* longer names are unknown */
-#define ELEMENTS_MAX 192   /* checked when the table is filled */
-#define TITLE_MAX 8192     /* bytes looked at */
-#define HREF_MAX 8192      /* bytes: far above the longest URL that is ever crawled */
-#define DEPTH_MAX 500      /* open elements; browsers have such a limit too */
-#define WAITING_MAX 16     /* formatting elements that wait to go on */
-#define WALK_MAX 50000     /* steps through the stack that one page may cost */
-#define FIRST_ROOM 512     /* bytes of a buffer at first */
-#define DATA_MAX 65536     /* bytes of JSON in scripts that are kept */
-#define UNVEILED_LEAST 500 /* bytes of hidden text that make a page worth reading once more */
+#define NAME_SIZE 16     /* longer names are unknown */
+#define ELEMENTS_MAX 192 /* checked when the table is filled */
+#define TITLE_MAX 8192   /* bytes looked at */
+#define HREF_MAX 8192    /* bytes: far above the longest URL that is ever crawled */
+#define DEPTH_MAX 500    /* open elements; browsers have such a limit too */
+#define WAITING_MAX 16   /* formatting elements that wait to go on */
+#define WALK_MAX 50000   /* steps through the stack that one page may cost */
+#define FIRST_ROOM 512   /* bytes of a buffer at first */
+#define DATA_MAX 65536   /* bytes of JSON in scripts that are kept */
 
 /* A name in lower case as two numbers, which are compared quickly. */
 typedef struct {
@@ -1747,6 +1746,8 @@ static void close_page(Scan *scan) {
     buffer_free(&scan->value);
     free_blocks(&scan->blocks);
 }
+
+#define UNVEILED_LEAST 500 /* bytes of hidden text that make a page worth reading once more */
 
 /* Reads a page again as if its attributes hid nothing, and takes that if it is worth having. */
 static int read_unveiled(Scan *scan, Scan *again, const Py_buffer *page, PyObject *names) {
