@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from html.entities import html5
+from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ import numpy as np
 import zstandard
 from publicsuffixlist import PublicSuffixList
 
-from lycosa.page import _scan
+from lycosa.page import _scan, blocks
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 TOKENS = re.compile(f"[{CJK}]|[^\\W{CJK}]+").findall
@@ -94,9 +95,11 @@ def _page(row: dict[str, str], html: bytes, gold: str) -> Page:
 
 def features(html: bytes, sums: bytes) -> tuple[list[str], np.ndarray]:
     """Lines of a page and their features, as the compiled reader has them."""
-    text, columns, count = _scan.features(html, html5, sums)
-    lines = [line for line in text.split("\n") if line.strip(" \t\n\f\r")]
-    table = np.frombuffer(columns, np.uint8).reshape(count, len(lines)).T
+    text, columns, counts = _scan.features(html, html5, sums)
+    each = iter([line for _, line in blocks.lines_of(text)])
+    lines = ["\n".join(islice(each, count)) for count in counts]
+    table = np.frombuffer(columns, np.uint8)
+    table = table.reshape(-1, len(lines)).T if lines else table.reshape(0, 0)
     return lines, np.ascontiguousarray(table)
 
 

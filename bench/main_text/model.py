@@ -21,11 +21,13 @@ DEPTH = 6
 FIRST, SECOND = 22, 14  # trees
 RATE = 0.33
 # Columns that are worth their time, by the numbers of `page/main_text`: of the line, of its
-# containers, of the lines around, of the page; then kinds of containers and hints.
+# containers, of the lines around, of the page; then kinds of containers and hints, and hints of
+# the whole page.
 COLUMNS = (
     0, 2, 3, 6, 8, 9, 10, 11, 13, 15, 16, 17, 18, 20, 23, 25, 34, 40, 43, 44, 47,
     53, 54, 57, 58, 59, 61, 62, 63, 65, 66, 67, 68, 80, 90, 92, 95, 96,
     110, 115, 116, 123, 126, 127, 129, 130, 132, 140, 142, 171,
+    235, 236, 237, 238, 239,
 )  # fmt: skip
 SCORES = (70, 71, 72, 73, 75, 76)  # columns that come from the first trees
 SHIFTED = (0, 2, 3, 6, 8, 16, 17, 18, 25)  # columns that are looked at in other lines too

@@ -67,6 +67,10 @@ HINTS = (
 )
 GOOD = (7, 8, 23, 28, 29, 30)  # hints that mostly mean main text
 BAD = (0, 1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 31)  # that mostly mean none
+# Hints that say what a page is (a shop, a forum): by the share of its text in products, reviews,
+# messages, and by the number of lines about a basket and prices.
+PAGE_SHARES = (20, 22, 28)
+PAGE_COUNTS = (18, 21)
 SOURCE = """Made by bench/main_text/train.py from the development part of WCXB (Web Content
 Extraction Benchmark, Murrough Foley, 2026, CC BY 4.0). Not written by hand: train again instead."""
 
@@ -109,6 +113,8 @@ def _header(made: model.Model, columns: list[int], first: int) -> str:
 #define GOOD_HINTS {_bits(GOOD):#x}u
 #define BAD_HINTS {_bits(BAD):#x}u
 #define MAIN_SCORE {MAIN_SCORE}
+#define PAGE_SHARES {len(PAGE_SHARES)}
+#define PAGE_COUNTS {len(PAGE_COUNTS)}
 #define SUM_UNIT {model.UNIT}
 #define SCORE_RANGE {model.RANGE}
 #define SCORE_STEP {model.STEP}
@@ -121,6 +127,10 @@ def _header(made: model.Model, columns: list[int], first: int) -> str:
 
 /* Words of classes and ids, by hint. */
 static const char *const hint_names[] = {{{hints}}};
+
+/* Hints that say what a page is: those of which the share of text counts, and those of lines. */
+static const unsigned char page_shares[PAGE_SHARES] = {{{", ".join(map(str, PAGE_SHARES))}}};
+static const unsigned char page_counts[PAGE_COUNTS] = {{{", ".join(map(str, PAGE_COUNTS))}}};
 
 /* Scores by step of the sum. */
 static const unsigned char score_steps[] = {{{", ".join(map(str, model.score_steps()))}}};
@@ -173,6 +183,10 @@ _HINTS = """
 HINTS = [" ".join(words.split()) for words in _HINTS.split(";")]
 GOOD_HINTS = {_bits(GOOD):#x}
 BAD_HINTS = {_bits(BAD):#x}
+
+# Hints that say what a page is: those of which the share of text counts, and those of lines.
+PAGE_SHARES = {PAGE_SHARES}
+PAGE_COUNTS = {PAGE_COUNTS}
 
 # Scores by step of the sum.
 SCORE_STEPS = bytes.fromhex(

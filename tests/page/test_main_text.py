@@ -103,6 +103,46 @@ def test_very_many_lines_are_bounded(read: Callable[..., Parsed]) -> None:
     assert found.blocks[-1][1] == len(found.text)
 
 
+CODE = "for (int i = 0; i < n; i++)\n{\n    total += values[i];\n\n    n++;\n}\n"
+
+
+def test_lines_of_preformatted_text_have_one_score(read: Callable[..., Parsed]) -> None:
+    found = read(ARTICLE.replace("</article>", f"<pre>{CODE}</pre><p>{PROSE}</article>"))
+    scores = [
+        score for start, end, score in found.blocks if found.text[start:end] in CODE.split("\n")
+    ]
+    assert len(scores) == 5
+    assert len(set(scores)) == 1
+    assert CODE.strip() in found.main
+    assert sum(end - start for start, end, _ in found.blocks) < len(found.text)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<pre>one\n<p>two\nthree</p>four\nfive</pre>six",
+        "<ul><li><pre>" + "<a href=/x>x</a>\n" * 9 + "</pre><li><pre>one\n\ntwo</pre></ul>",
+        "<table><tr><td><pre>1\n2\n3</pre><td><pre>x\ny</pre></table><p>z",
+        "<pre>" + "x\n" * (blocks.MAX_BLOCKS + 9) + "</pre><p>y",
+        f"<p>{PROSE}<pre>{CODE}</pre><pre>{CODE * 50}</pre>\ud7ff<xmp>{CODE}</xmp>",
+    ],
+)
+def test_both_readers_join_the_same_lines(page: str) -> None:
+    if not html.compiled():
+        pytest.skip("there was no C compiler when lycosa was installed")
+    assert html.scan is not None
+    data = page.encode()
+    assert html.scan(data, html5, 99, 1 << 20) == html_scan.scan(data, html5, 99, 1 << 20)
+
+
+@pytest.mark.parametrize("how", ["hidden", "style='display: none'", "style=visibility:hidden"])
+def test_what_scripts_would_show_of_a_blank_page(how: str, read: Callable[..., Parsed]) -> None:
+    found = read(f"<div {how}>{ARTICLE}</div><script>show()</script>")
+    assert (found.text, found.main) == (read(ARTICLE).text, read(ARTICLE).main)
+    assert read(f"<p {how}>Hidden.</p>").text == ""
+    assert read(f"<div {how}>{ARTICLE}</div>Loading").text == "Loading"
+
+
 def test_ideographs_are_text_too(read: Callable[..., Parsed]) -> None:
     prose = "\u6cb3\u6d41\u5728\u5c71\u4e0a\u3002" * 20
     page = ARTICLE.replace(PROSE, prose).replace("Sports", "\u4f53\u80b2")

@@ -96,11 +96,12 @@ typedef struct {
     Py_ssize_t title_size;
 } Blocks;
 
-/* A line of text. */
+/* A line of text, or the lines of preformatted text that follow each other in one container. */
 typedef struct {
     Py_ssize_t start, end;
-    int record;
-    unsigned size, words, link, chars, marks, digits, before; /* size of the text before it */
+    int record, lines;
+    unsigned size, words, link, chars, marks, digits;
+    unsigned sentences, before; /* sizes: of what is probably a sentence, of the text before it */
     unsigned char last;
 } Line;
 

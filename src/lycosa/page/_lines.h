@@ -325,6 +325,7 @@ static void measure(const char *text, const Blocks *blocks, int *span, Line *lin
     line->marks = all.marks + (all.cjk ? far_marks(base + line->start, base + line->end) : 0);
     line->digits = all.digits;
     line->last = last_of(base + line->start, base + line->end);
+    line->sentences = line->size >= LONG_LINE && line->link * 2 < line->size ? line->size : 0;
 }
 
 /* Where a line has its first character that is no white space; its end if it is blank. */
@@ -334,15 +335,31 @@ static Py_ssize_t seen_from(const char *text, const Line *line) {
     return at;
 }
 
-/* Cuts the text into lines that are not blank, and measures them: how many, -1 for an error. */
+/* Adds a line to the one before it. */
+static void join(Line *line, const Line *next) {
+    line->end = next->end;
+    line->lines++;
+    line->size += next->size;
+    line->words += next->words;
+    line->link += next->link;
+    line->chars += next->chars;
+    line->marks += next->marks;
+    line->digits += next->digits;
+    line->sentences += next->sentences;
+    line->last = next->last;
+}
+
+/* Cuts the text into lines that are not blank, and measures them; those of preformatted text are
+   one. Returns how many there were in the text, -1 for an error. */
 static int cut_lines(const Blocks *blocks, const char *text, Py_ssize_t size, Buffer *out) {
     const Mark *marks = ITEMS_OF(blocks->marks, Mark);
+    const Record *records = ITEMS_OF(blocks->records, Record);
     int mark = 0, count = 0, span = 0, marked = COUNT_OF(blocks->marks, Mark);
     Py_ssize_t at = 0;
     while (at < size) {
         const char *stop = count < BLOCKS_MAX ? memchr(text + at, '\n', (size_t)(size - at)) : NULL;
         if (make_room(out, sizeof(Line)) < 0) return -1;
-        Line *line = &ITEMS_OF(*out, Line)[count];
+        Line *line = (Line *)(void *)(out->data + out->size);
         line->start = at;
         line->end = stop == NULL ? size : stop - text;
         at = line->end + 1;
@@ -350,8 +367,13 @@ static int cut_lines(const Blocks *blocks, const char *text, Py_ssize_t size, Bu
         if (seen == line->end) continue; /* as some are in preformatted text */
         while (mark + 1 < marked && marks[mark + 1].start <= seen) mark++;
         line->record = marked > 0 ? marks[mark].record : 0;
+        line->lines = 1;
         measure(text, blocks, &span, line);
-        out->size += (Py_ssize_t)sizeof(Line);
+        if (out->size > 0 && line->record == line[-1].record &&
+            records[line->record].kind == PREPARED && count < BLOCKS_MAX)
+            join(line - 1, line);
+        else
+            out->size += (Py_ssize_t)sizeof(Line);
         count++;
     }
     return count;

@@ -15,8 +15,9 @@
 /* What there is in the whole page. */
 typedef struct {
     unsigned size, link, lines, sentences, marks, words, paragraphs, items, cells, best_size;
-    int title;      /* the line that is the title, or -1 */
-    unsigned kinds; /* of all containers with text */
+    int title;                                             /* the line that is the title, or -1 */
+    unsigned kinds;                                        /* of all containers with text */
+    unsigned with_hint[PAGE_SHARES], by_hint[PAGE_COUNTS]; /* size of text, and lines */
 } Facts;
 
 /* What lines have of a container, in bytes that a column can take: sizes and shares of its text,
@@ -51,7 +52,7 @@ typedef struct {
     const char *text;
     Blocks *blocks;
     Line *lines;
-    int count;
+    int count, all; /* lines to be judged, and those of the text, of which some are joined */
     Facts facts;
     int *sums;          /* of the trees so far, a number for each line */
     uint64_t *opinions; /* what the first trees think of the text in each container */
@@ -72,7 +73,7 @@ static void sum_records(Page *page) {
         record->lines++;
         record->marks += line->marks;
         record->words += line->words;
-        if (line->size >= LONG_LINE && line->link * 2 < line->size) record->sentences += line->size;
+        record->sentences += line->sentences;
     }
     for (int i = COUNT_OF(page->blocks->records, Record) - 1; i > 0; i--) {
         Record *around = &records[records[i].parent];
@@ -94,10 +95,10 @@ static void find_best(Page *page) {
     if (sentences == NULL) return;
     for (int i = 0; i < page->count; i++) {
         const Line *line = &page->lines[i];
-        if (line->size < LONG_LINE || line->link * 2 >= line->size) continue;
+        if (line->sentences == 0) continue;
         int parent = records[line->record].parent;
-        sentences[parent] += line->size;
-        sentences[records[parent].parent] += line->size / 2;
+        sentences[parent] += line->sentences;
+        sentences[records[parent].parent] += line->sentences / 2;
     }
     for (int i = 0; i < count; i++)
         if (sentences[i] > sentences[best]) best = i;
@@ -173,6 +174,11 @@ static void sum_lines(Page *page) {
         const Record *record = &records[line->record];
         line->before = facts->size;
         facts->size += line->size;
+        uint64_t own = record->own | records[record->parent].own;
+        for (int hint = 0; hint < PAGE_SHARES; hint++)
+            if (record->hints >> page_shares[hint] & 1) facts->with_hint[hint] += line->size;
+        for (int hint = 0; hint < PAGE_COUNTS; hint++)
+            facts->by_hint[hint] += own >> page_counts[hint] & 1;
         if (record->kind == PARAGRAPH) facts->paragraphs += line->size;
         if (record->path & 1u << LIST_ITEM) facts->items += line->size;
         if (record->path & 1u << DATA_CELL) facts->cells += line->size;
@@ -279,10 +285,12 @@ enum {
     C_SCORE_NEAR,
     C_SCORE_FAR,
     C_SCORE_PAGE,
-    C_PATH,                     /* one for each kind */
-    C_HINTS = C_PATH + KINDS,   /* one for each hint, of any container around */
-    C_OWN_HINTS = C_HINTS + 64, /* the same of the innermost two */
-    C_END = C_OWN_HINTS + 64
+    C_PATH,                           /* one for each kind */
+    C_HINTS = C_PATH + KINDS,         /* one for each hint, of any container around */
+    C_OWN_HINTS = C_HINTS + 64,       /* the same of the innermost two */
+    C_PAGE_SHARES = C_OWN_HINTS + 64, /* text with some hints */
+    C_PAGE_COUNTS = C_PAGE_SHARES + PAGE_SHARES,
+    C_END = C_PAGE_COUNTS + PAGE_COUNTS
 };
 
 #define EACH(value)                                                                                \
@@ -360,6 +368,8 @@ static void fill_column(const Page *page, int number, unsigned char *column) {
     const Quick *quick = page->quick;
     const int *own = page->of[OF_OWN];
     int count = page->count, title = facts->title;
+    if (number >= C_PAGE_COUNTS) ALL(least(facts->by_hint[number - C_PAGE_COUNTS], 255));
+    if (number >= C_PAGE_SHARES) ALL(share(facts->with_hint[number - C_PAGE_SHARES], facts->size));
     if (number >= C_OWN_HINTS) EACH(quick[own[i]].own >> (number - C_OWN_HINTS) & 1);
     if (number >= C_HINTS) EACH(quick[own[i]].hints >> (number - C_HINTS) & 1);
     if (number >= C_PATH) EACH(quick[own[i]].path >> (number - C_PATH) & 1);
@@ -492,8 +502,9 @@ static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines
     page->text = text->data;
     page->blocks = blocks;
     if (blocks->seen > text->size) take_back(blocks, text->size);
-    page->count = cut_lines(blocks, text->data, text->size, lines);
-    if (page->count < 0) return -1;
+    page->all = cut_lines(blocks, text->data, text->size, lines);
+    if (page->all < 0) return -1;
+    page->count = COUNT_OF(*lines, Line);
     page->lines = ITEMS_OF(*lines, Line);
     sum_records(page);
     sum_lines(page);
@@ -511,7 +522,8 @@ static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines
     return 0;
 }
 
-/* Scores of all lines to `scores`, which has room for them: 0, or -1 if there is no memory. */
+/* Scores of lines to `scores`, which has room for all of the text: 0, or -1 if there is no memory.
+ */
 static int judge_lines(Page *page, unsigned char *scores) {
     size_t width = (size_t)page->count + 2 * PADDING;
     unsigned char *columns = PyMem_Calloc(MODEL_COLUMNS, width);
@@ -531,6 +543,15 @@ static int judge_lines(Page *page, unsigned char *scores) {
     for (int i = 0; i < page->count; i++) scores[i] = score_of(page->sums[i]);
     PyMem_Free(columns);
     return 0;
+}
+
+/* Scores of joined lines become those of each line of the text. */
+static void spread_scores(const Page *page, unsigned char *scores) {
+    int to = page->all;
+    for (int i = page->count - 1; i >= 0 && to > i + 1; i--) {
+        to -= page->lines[i].lines;
+        memset(scores + to, scores[i], (size_t)page->lines[i].lines);
+    }
 }
 
 static void free_lines(Page *page, Buffer *lines) {

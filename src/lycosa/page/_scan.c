@@ -192,6 +192,7 @@ typedef struct {
     Signs signs;
     Py_ssize_t data_left; /* bytes of JSON in scripts that may still be kept */
     int times;            /* <time> with what it says */
+    int veiled, unveil;   /* attributes hide something; it is shown all the same */
 } Scan;
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
@@ -1561,10 +1562,15 @@ static unsigned style_of(const char *p, const char *end) {
 }
 
 /* What the attributes of a start tag make of its element. */
-static void consider(const Scan *scan, Tag *tag, const Hints *hints) {
+static void consider(Scan *scan, Tag *tag, const Hints *hints) {
     Attribute found;
     int hidden = hints->hidden;
     if (hints->style != NULL) tag->style = style_of(hints->style, hints->style_end);
+    if (hidden || tag->style & (NONE | DARKENED)) scan->veiled = 1;
+    if (scan->unveil) {
+        hidden = 0;
+        tag->style &= ~(unsigned)(NONE | DARKENED);
+    }
     if (tag->element == dialog_ && !has_attribute(scan, tag, "open", &found)) hidden = 1;
     if (tag->element == template_ && has_attribute(scan, tag, "shadowrootmode", &found) &&
         (same_name(found.value, found.value_end, "open") ||
@@ -1781,6 +1787,35 @@ static void close_page(Scan *scan) {
     free_blocks(&scan->blocks);
 }
 
+#define UNVEILED_LEAST 500 /* bytes of hidden text that make a page worth reading once more */
+
+/* Reads a page again as if its attributes hid nothing, and takes that if it is worth having. */
+static int read_unveiled(Scan *scan, Scan *again, const Py_buffer *page, PyObject *names) {
+    int failed = read_page(again, page, names);
+    if (failed == 0 && again->text.size >= UNVEILED_LEAST) {
+        Scan blank = *scan;
+        *scan = *again;
+        *again = blank;
+    }
+    close_page(again);
+    return failed;
+}
+
+/* Reads a page; if it shows nothing, what a script would show of it. */
+static int read_shown(Scan *scan, const Py_buffer *page, PyObject *names) {
+    Py_ssize_t items = scan->items_left, data = scan->data_left;
+    if (read_page(scan, page, names) < 0) return -1;
+    if (scan->text.size > 0 || !scan->veiled) return 0;
+    Scan again = {.stack = scan->stack,
+                  .walk = WALK_MAX,
+                  .due.row = -1,
+                  .wanted = scan->wanted,
+                  .items_left = items,
+                  .data_left = data,
+                  .unveil = 1};
+    return read_unveiled(scan, &again, page, names);
+}
+
 static PyObject *decoded_buffer(const Buffer *buffer) {
     return PyUnicode_DecodeUTF8(buffer->size > 0 ? buffer->data : "", buffer->size, "replace");
 }
@@ -1789,16 +1824,17 @@ static PyObject *decoded_buffer(const Buffer *buffer) {
 static PyObject *signs_of(const Scan *scan, const Page *page) {
     const Record *records = records_of(page);
     Py_ssize_t all[SIGNS + 8] = {0};
-    unsigned links = 0;
+    int links = 0;
     for (int i = 0; i < page->count; i++) {
         const Line *line = &page->lines[i];
-        links += records[line->record].path >> LIST_ITEM & 1 && line->link * 10 >= line->size * 9;
+        if (records[line->record].path >> LIST_ITEM & 1 && line->link * 10 >= line->size * 9)
+            links += line->lines;
     }
     for (int i = 0; i < SIGNS; i++) all[i] = scan->signs.tags[i + 1];
     all[SIGNS] = scan->signs.passwords;
     all[SIGNS + 1] = scan->signs.script_bytes;
     all[SIGNS + 2] = scan->signs.noscript_chars;
-    all[SIGNS + 3] = page->count;
+    all[SIGNS + 3] = page->all;
     all[SIGNS + 4] = records[0].size;
     all[SIGNS + 5] = records[0].link;
     all[SIGNS + 6] = records[0].sentences;
@@ -1817,10 +1853,11 @@ static PyObject *answer(Scan *scan) {
     Buffer lines = {0}, kept = {0};
     PyObject *scores = NULL, *text = NULL, *main = NULL, *result = NULL;
     int done = prepare(&page, &scan->blocks, &scan->text, &lines) == 0;
-    if (done) scores = PyBytes_FromStringAndSize(NULL, page.count);
+    if (done) scores = PyBytes_FromStringAndSize(NULL, page.all);
     if (scores != NULL) {
         unsigned char *each = (unsigned char *)PyBytes_AsString(scores);
         if (judge_lines(&page, each) == 0 && main_text(&page, each, &kept) == 0) {
+            spread_scores(&page, each);
             text = decoded_buffer(&scan->text);
             main = text == NULL ? NULL : decoded_buffer(&kept);
         }
@@ -1852,7 +1889,7 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*O!nn:scan", &page, &PyDict_Type, &names, &scan.items_left,
                           &scan.wanted))
         return NULL;
-    if (read_page(&scan, &page, names) == 0) result = answer(&scan);
+    if (read_shown(&scan, &page, names) == 0) result = answer(&scan);
     close_page(&scan);
     PyBuffer_Release(&page);
     return result;
@@ -1862,22 +1899,28 @@ static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
 static PyObject *all_columns(Scan *scan, const Py_buffer *sums) {
     Page page = {0};
     Buffer lines = {0};
-    PyObject *columns = NULL, *result = NULL;
+    PyObject *columns = NULL, *counts = NULL, *result = NULL;
     if (prepare(&page, &scan->blocks, &scan->text, &lines) == 0) {
         Py_ssize_t size = page.count * (Py_ssize_t)sizeof *page.sums;
         if (size > 0) memcpy(page.sums, sums->buf, (size_t)(sums->len < size ? sums->len : size));
         columns = PyBytes_FromStringAndSize(NULL, C_END * (Py_ssize_t)page.count);
+        counts = PyTuple_New(page.count);
     }
-    if (columns != NULL) page.opinions = sum_opinions(&page);
+    for (Py_ssize_t i = 0; counts != NULL && i < page.count; i++) {
+        PyObject *number = PyLong_FromLong(page.lines[i].lines);
+        if (number == NULL || PyTuple_SetItem(counts, i, number) < 0) Py_CLEAR(counts);
+    }
+    if (columns != NULL && counts != NULL) page.opinions = sum_opinions(&page);
     if (page.opinions != NULL) {
         unsigned char *to = (unsigned char *)PyBytes_AsString(columns);
         for (int i = 0; i < C_END; i++) fill_column(&page, i, to + (size_t)i * (size_t)page.count);
         PyObject *text = decoded_buffer(&scan->text);
-        if (text != NULL) result = Py_BuildValue("(NOi)", text, columns, C_END);
-    } else if (columns != NULL) {
+        if (text != NULL) result = Py_BuildValue("(NOO)", text, columns, counts);
+    } else if (columns != NULL && counts != NULL) {
         PyErr_NoMemory();
     }
     Py_XDECREF(columns);
+    Py_XDECREF(counts);
     free_lines(&page, &lines);
     return result;
 }
@@ -1885,7 +1928,8 @@ static PyObject *all_columns(Scan *scan, const Py_buffer *sums) {
 PyDoc_STRVAR(features_doc,
              "features(page, names, sums)\n--\n\n"
              "For training: the text of a page, all columns of its lines one after the other, and "
-             "how many there are. `sums` are those of the first trees, an int for each line.");
+             "of how many lines of the text each is. `sums` are those of the first trees, an int "
+             "for each line.");
 
 static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_buffer page, sums;
@@ -1897,7 +1941,7 @@ static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
                  .due.row = -1,
                  .items_left = 1 << 16};
     if (!PyArg_ParseTuple(args, "y*O!y*:features", &page, &PyDict_Type, &names, &sums)) return NULL;
-    if (read_page(&scan, &page, names) == 0) result = all_columns(&scan, &sums);
+    if (read_shown(&scan, &page, names) == 0) result = all_columns(&scan, &sums);
     close_page(&scan);
     PyBuffer_Release(&page);
     PyBuffer_Release(&sums);

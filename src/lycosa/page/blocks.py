@@ -38,7 +38,7 @@ KINDS = (
     *("details summary", "dialog", "address", "fieldset legend", ""),
 )
 IN_LINE, OTHER, PARAGRAPH, LIST_ITEM, H1, H2, H3, H4, DATA_CELL = range(9)
-ARTICLE, MAIN = 18, 19
+ARTICLE, MAIN, PREPARED = 18, 19, 24
 NO_SCRIPT = len(KINDS) - 1
 _kind_of = {name: kind for kind, names in enumerate(KINDS) for name in names.split()}.get
 _hint_of = {word: 1 << bit for bit, words in enumerate(HINTS) for word in words.split()}.get
@@ -81,16 +81,17 @@ class Container:
 
 
 class TextLine:
-    """A line of text that is not blank."""
+    """A line of text that is not blank, or those of preformatted text in one container."""
 
     __slots__ = (
-        *("before", "chars", "digits", "end", "last", "link", "marks", "record", "size", "start"),
-        "words",
+        *("before", "chars", "digits", "end", "last", "lines", "link", "marks", "record", "size"),
+        *("sentences", "start", "words"),
     )
 
     def __init__(self, start: int, text: str, record: int) -> None:
         self.start, self.end, self.record = start, start + len(text), record
-        self.before = self.link = 0
+        self.before = self.link = self.sentences = 0
+        self.lines = 1
         line = text.encode("utf-8", "surrogatepass")
         blanks = _count(line, _SPACES)
         ideographs = _ideographs(text)
@@ -102,6 +103,18 @@ class TextLine:
             self.marks += text.count("\u3001") + text.count("\u3002")
         self.digits = _count(line, _DIGITS)
         self.last = _last(text)
+
+    def join(self, other: TextLine) -> None:
+        """Adds the line behind this one."""
+        self.end, self.last = other.end, other.last
+        self.lines += 1
+        self.size += other.size
+        self.words += other.words
+        self.link += other.link
+        self.chars += other.chars
+        self.marks += other.marks
+        self.digits += other.digits
+        self.sentences += other.sentences
 
 
 def _count(line: bytes, these: bytes) -> int:
@@ -194,19 +207,31 @@ class Notes:
         """What `signs.Signs` wants of lines, once their containers are summed up."""
         root, links = self.records[0], 0
         for line in lines:
-            listed = self.records[line.record].path >> LIST_ITEM & 1
-            links += bool(listed) and line.link * 10 >= line.size * 9
-        return len(lines), root.size, root.link, root.sentences, links
+            if self.records[line.record].path >> LIST_ITEM & 1 and line.link * 10 >= line.size * 9:
+                links += line.lines
+        every = sum(line.lines for line in lines)
+        return every, root.size, root.link, root.sentences, links
 
     def lines(self, text: str, pieces: list[str]) -> list[TextLine]:
-        """The lines of a text that is made of these pieces, with spaces folded."""
+        """The lines of a text that is made of these pieces, with spaces folded; those of
+        preformatted text as one."""
         places = _Places(self.spots, pieces, has_joiners(text))
-        found = []
-        for start, line in lines_of(text):
+        found: list[TextLine] = []
+        record = -1
+        for number, (start, line) in enumerate(lines_of(text)):
             each = TextLine(start, line, places.record())
             each.link = places.links(line, each.chars)
-            found.append(each)
+            if each.size >= LONG_LINE and each.link * 2 < each.size:
+                each.sentences = each.size
+            if each.record == record and number < MAX_BLOCKS and self.is_prepared(record):
+                found[-1].join(each)
+            else:
+                found.append(each)
+                record = each.record
         return found
+
+    def is_prepared(self, record: int) -> bool:
+        return self.records[record].kind == PREPARED
 
 
 def _kind(element: Sequence[Any]) -> int:

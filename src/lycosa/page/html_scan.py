@@ -77,6 +77,7 @@ from lycosa.page.html_text import LINE, NOTHING, clean, fold, is_marked, kept, s
 MAX_TAGS = 25_000  # and comments, about 3 us each
 MAX_SLOW = 13_000  # of those that take more thought; links and their like count three times
 TITLE_BYTES = 8_192  # looked at
+UNVEILED_LEAST = 500  # bytes of hidden text that make a page worth reading once more
 
 _known = FLAGS.get
 _POINTS_SVG = frozenset(("foreignobject", "desc", "title"))
@@ -124,26 +125,45 @@ def scan(
     What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) of others,
     (None, title).
     """
-    reader = _Page(page.decode("utf-8", "replace"), max_items)
-    reader.run(0, len(reader.page))
-    text = fold("".join(reader.texts))
+    reader, text = _read(page, max_items)
     lines = reader.notes.lines(text, reader.texts)
     scores, chosen = main_text.judge(text, lines, reader.notes)
     return text, reader.items, reader.dropped, scores, chosen, reader.signs(lines)
 
 
+def _read(page: bytes, max_items: int) -> tuple[_Page, str]:
+    """Reads a page. If it shows nothing it is read again as if its attributes hid nothing: a
+    script will show what they hide. Little of that is not worth having."""
+    decoded = page.decode("utf-8", "replace")
+    reader = _Page(decoded, max_items, unveil=False)
+    text = reader.read()
+    if not text and is_hinted(decoded):
+        again = _Page(decoded, max_items, unveil=True)
+        again.budget, again.slow = reader.budget, reader.slow  # both together
+        shown = again.read()
+        if len(shown.encode()) >= UNVEILED_LEAST:
+            return again, shown
+    return reader, text
+
+
 class _Page(Stack):
     """The state of one pass."""
 
-    __slots__ = ("budget", "marked", "page", "slow", "unclosed")
+    __slots__ = ("budget", "marked", "page", "slow", "unclosed", "unveil")
 
-    def __init__(self, page: str, max_items: int) -> None:
+    def __init__(self, page: str, max_items: int, *, unveil: bool) -> None:
         super().__init__(max_items)
+        self.unveil = unveil  # attributes hide nothing
         self.page = page
         self.marked = is_marked(page)
         self.budget = iter(range(MAX_TAGS))
         self.slow = MAX_SLOW
         self.unclosed = False  # there is no more </noscript>
+
+    def read(self) -> str:
+        """The text of the whole page."""
+        self.run(0, len(self.page))
+        return fold("".join(self.texts))
 
     def run(self, at: int, end: int) -> None:
         """Reads a part of the page.
@@ -261,7 +281,7 @@ class _Page(Stack):
             mode = self.stack[-1][4]
         style = 0
         if is_hinted(attributes) or name in ("dialog", "template"):
-            flags, style = considered(name, flags, attributes_of(attributes))
+            flags, style = considered(name, flags, attributes_of(attributes), unveil=self.unveil)
         if mode >= SELECT:
             if not self.within(name, flags, attributes, mode):
                 self.break_at(flags)

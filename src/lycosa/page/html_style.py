@@ -94,10 +94,16 @@ def style_of(text: str) -> int:
     return style
 
 
-def considered(name: str, flags: int, attributes: dict[str, str]) -> tuple[int, int]:
-    """The flags of an element as its attributes change them, and its style."""
+def considered(
+    name: str, flags: int, attributes: dict[str, str], *, unveil: bool
+) -> tuple[int, int]:
+    """The flags of an element as its attributes change them, and its style. With `unveil` they
+    hide nothing."""
     style = style_of(attributes["style"]) if "style" in attributes else 0
     hidden = "hidden" in attributes or "popover" in attributes
+    if unveil:
+        hidden = False
+        style &= ~(NONE | DARKENED)
     if name == "dialog" and "open" not in attributes:
         hidden = True
     shadow = attributes.get("shadowrootmode", "").lower()

@@ -13,7 +13,7 @@ from functools import cache
 from operator import add
 
 from lycosa.page import blocks, main_model
-from lycosa.page.blocks import H1, H4, KINDS, LONG_LINE, Container, Notes, TextLine
+from lycosa.page.blocks import H1, H4, KINDS, Container, Notes, TextLine
 
 WINDOW = 4  # lines before and behind that are looked at together
 PADDING = 8  # bytes around a column: neighbours of the first and the last line
@@ -49,13 +49,17 @@ _WINDOWS = {
 _PAGE, _SCORE, _PATH = 57, 70, 77
 _HINTS = _PATH + len(KINDS)
 _OWN_HINTS = _HINTS + 64
+_PAGE_SHARES = _OWN_HINTS + 64
+_PAGE_COUNTS = _PAGE_SHARES + len(main_model.PAGE_SHARES)
 
 
 def judge(text: str, lines: list[TextLine], notes: Notes) -> tuple[bytes, str]:
     """The score of each line of a page's text, and its main text."""
     page = _Page(text, notes, lines)
     scores = page.scores()
-    return scores, chosen(text, [(line.start, line.end) for line in page.lines], scores)
+    main = chosen(text, [(line.start, line.end) for line in lines], scores)
+    every = b"".join(bytes([score]) * line.lines for score, line in zip(scores, lines, strict=True))
+    return every, main
 
 
 def chosen(
@@ -149,8 +153,7 @@ class _Page:
             record.lines += 1
             record.marks += line.marks
             record.words += line.words
-            if _is_sentence(line):
-                record.sentences += line.size
+            record.sentences += line.sentences
         for record in reversed(records[1:]):
             around = records[record.parent]
             around.size += record.size
@@ -181,10 +184,10 @@ class _Page:
         records = self.records
         sentences = [0] * len(records)
         for line in self.lines:
-            if _is_sentence(line):
+            if line.sentences:
                 parent = records[line.record].parent
-                sentences[parent] += line.size
-                sentences[records[parent].parent] += line.size // 2
+                sentences[parent] += line.sentences
+                sentences[records[parent].parent] += line.sentences // 2
         self.best = max(sentences)
         best = sentences.index(self.best)
         records[best].best = 3
@@ -218,6 +221,8 @@ class _Page:
         lines = self.lines
         if number in _LINE:
             return bytes(map(_LINE[number], lines))
+        if number >= _PAGE_SHARES:
+            return bytes([self.hinted(number)]) * len(lines)
         if number in _RECORD or number >= _PATH:
             return self.by_record(_RECORD.get(number) or _bit(number, self.records))
         if _PARENT <= number < _KIND_AROUND:
@@ -287,6 +292,20 @@ class _Page:
             steps(size // lines if lines else 0), share(self.best, size),
             self.kinds >> blocks.ARTICLE & 1, self.kinds >> blocks.MAIN & 1, self.kinds >> H1 & 1,
         )[number]  # fmt: skip
+
+    def hinted(self, number: int) -> int:
+        """How much text of the page, or how many lines, have a hint."""
+        records = self.records
+        if number >= _PAGE_COUNTS:
+            bit = main_model.PAGE_COUNTS[number - _PAGE_COUNTS]
+            found = 0
+            for line in self.lines:
+                record = records[line.record]
+                found += (record.own | records[record.parent].own) >> bit & 1
+            return min(found, 255)
+        bit = main_model.PAGE_SHARES[number - _PAGE_SHARES]
+        sizes = (line.size for line in self.lines if records[line.record].hints >> bit & 1)
+        return share(sum(sizes), records[0].size)
 
     def placed(self, number: int) -> bytes:
         """Where a line is: in the page, behind the title, behind a heading."""
@@ -359,10 +378,6 @@ class _Page:
                 leaf |= int.from_bytes(part, "little")
             values = main_model.LEAVES[tree].__getitem__
             self.sums = list(map(add, self.sums, map(values, leaf.to_bytes(count, "little"))))
-
-
-def _is_sentence(line: TextLine) -> bool:
-    return line.size >= LONG_LINE and line.link * 2 < line.size
 
 
 def _bit(number: int, records: list[Container]) -> Callable[[Container], int]:
