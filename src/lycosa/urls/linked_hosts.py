@@ -22,6 +22,7 @@ _other_scheme = re.compile(r"\s*+[a-z][a-z0-9+.-]{0,30}:", re.I).match
 def linked_hosts(hrefs: Iterable[str], base: str) -> dict[str, int]:
     """How often each host is linked to; `base` is the URL that the links are relative to."""
     counts: dict[str, int] = {}
+    known: dict[str, str] = {}  # hosts by how they are written
     inside = 0
     own = host_of(base)
     absolute = (f"https://{own}/", f"http://{own}/", f"//{own}/")
@@ -30,16 +31,18 @@ def linked_hosts(hrefs: Iterable[str], base: str) -> dict[str, int]:
             inside += 1
             continue
         if found := _absolute(href):
-            host = _host(found[1])
+            host = known.get(found[1])
+            if host is None:
+                if len(known) >= MOST_HOSTS:
+                    continue
+                host = known[found[1]] = _host(found[1])
         elif _other_scheme(href):
             continue
         else:
             inside += 1
             continue
-        if host in counts:
-            counts[host] += 1
-        elif host and len(counts) < MOST_HOSTS:
-            counts[host] = 1
+        if host:
+            counts[host] = counts.get(host, 0) + 1
     if inside:
         counts[own] = counts.get(own, 0) + inside
     return counts
