@@ -51,7 +51,7 @@ from lycosa.frontier.backoff import Patience
 from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
-from lycosa.page import language
+from lycosa.page import label_search, language
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
@@ -204,6 +204,7 @@ class Engine:
             margin=min(LEASE_MARGIN, crawl.lease_time / 10),
         )
         language.detector()  # loaded here, lest the first page hold the loop
+        label_search.phrases()
         self.core = Core(
             rules,
             Scheduler(crawl.delay, self.workers),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import chain
 from typing import NamedTuple
 
 from lycosa.page.label_rules import ERROR_PAGE
@@ -68,8 +69,9 @@ def phrases() -> Phrases:
     errors: dict[str, list[str]] = {}
     about = []
     found = read_phrases(text)
-    often = Counter(part for words, _, _ in found for part in _parts_of(words))
-    for words, told, strength in found:
+    parts_of = [_parts_of(words) for words, _, _ in found]
+    often = Counter(chain.from_iterable(parts_of))
+    for (words, told, strength), its_parts in zip(found, parts_of, strict=True):
         if strength == ABOUT:
             about.append(words)
             continue
@@ -79,7 +81,7 @@ def phrases() -> Phrases:
         if strength == TITLE:
             titles.setdefault(words, told)
             continue
-        parts, stem = frozenset(_parts_of(words)), words_of(words)[-1][:STEM]
+        parts, stem = frozenset(its_parts), words.split()[-1].strip(_AROUND)[:STEM]
         key = min(parts, key=lambda part: (len(part) < 4, often[part], -len(part), part))
         table = by_sign if _UNSPACED(words) else by_word
         if strength == WORDS and table is by_word and words == key:
