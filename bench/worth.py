@@ -1,4 +1,4 @@
-"""What it costs to make a page worth having: main text, spans, simhash, label and language.
+"""What it costs to make a page worth having: main text, simhash, label and language.
 
     python bench/worth.py --gold FILE [--before DIR] [--quick]
 
@@ -66,7 +66,7 @@ def measured(pages: list[bytes], rounds: int) -> Costs:
     """What this checkout needs for some pages, step by step."""
     count = len(pages)
     found = {"parse": cost(lambda n: html.parse_html(pages[n], TYPE), count, rounds)}
-    if not hasattr(html.Parsed, "spans"):
+    if not hasattr(html.Parsed, "blocks"):
         return found  # an earlier commit
     from lycosa.page.labels import LabelFacts, label
     from lycosa.page.language import languages
@@ -81,7 +81,6 @@ def measured(pages: list[bytes], rounds: int) -> Costs:
         for each, page in zip(parsed, pages, strict=True)
     ]  # fmt: skip
     steps: dict[str, Callable[[int], object]] = {
-        "spans": lambda n: parsed[n].spans(),
         "simhash": lambda n: simhash(parsed[n].main or parsed[n].text),
         "label": lambda n: label(facts[n]),
         "language": lambda n: languages(parsed[n].main or parsed[n].text, parsed[n].lang),
@@ -111,7 +110,7 @@ def show(kind: str, ours: list[dict[str, Costs]], theirs: list[dict[str, Costs]]
     steps = list(ours[0][kind])
     print(f"{kind}: " + ", ".join(f"{step} {middle(ours, kind, step):.0f}" for step in steps), "us")
     whole = median(sum(turn[kind].values()) - turn[kind]["language"] for turn in ours)
-    print(f"  parse with spans, simhash and label: {whole:.0f} us", end="")
+    print(f"  parse with simhash and label: {whole:.0f} us", end="")
     if theirs:
         before = middle(theirs, kind, "parse")
         print(f"; parse before: {before:.0f} us; ratio {whole / before:.2f}", end="")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Callable, Iterator
 from html.entities import html5
 from pathlib import Path
@@ -50,30 +49,6 @@ def test_blocks_are_spans_of_the_text(read: Callable[..., Parsed]) -> None:
     assert all(0 <= score <= 100 for _, _, score in found.blocks)
     good = "\n".join(found.text[start:end] for start, end, score in found.blocks if score >= 40)
     assert good == found.main
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        *(
-            "",
-            "x",
-            "<p> </p>",
-            ARTICLE,
-            "<pre>a\n\n  b\n\n\nc</pre>",
-            "<p>gr\xfc\xdfe<p>日本<p>x😀",
-        ),
-        "<p>x" * (blocks.MAX_BLOCKS + 50),
-    ],
-)
-def test_spans_are_the_blocks_as_json(page: str, read: Callable[..., Parsed]) -> None:
-    found = read(page)
-    assert [tuple(each) for each in json.loads(found.spans())] == found.blocks
-
-
-def test_spans_of_plain_text_with_half_a_character() -> None:
-    found = Parsed(text="a\ud800\n\nb", scores=bytes([1, 2]))
-    assert [tuple(each) for each in json.loads(found.spans())] == [(0, 2, 1), (4, 5, 2)]
 
 
 @pytest.mark.parametrize("page", ["x", "<a href=/x>x</a>", "<nav>Home</nav>", "<noscript>x"])

@@ -22,6 +22,7 @@ from lycosa.clock import wall_now
 from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.frontier.protocol import Batch, Frontier, Release
 from lycosa.node.start import create, open_crawl
+from lycosa.page.blocks import lines_of
 from lycosa.records import PageRow, QueuedUrl, Response
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
 from lycosa.urls.fingerprint import content_hash
@@ -164,11 +165,11 @@ class _Engine:
         row.label, row.label_reason = LABELS[number % len(LABELS)], "made"
         row.language, row.language_score = LANGUAGES[number % len(LANGUAGES)], 97
         row.simhash = -1 - number
-        blocks = [(0, len(head), 5), (len(head) + 1, len(visible), 95)]
+        scores = bytes([5]) + bytes([95]) * len(lines_of(main))
         row.text_row = text_row(
             row.url, row.fetched_ms, row.status, title=row.title, lang="en", text=visible,
             depth=row.depth, content_type="text/html", content_hash=row.content_hash, main=main,
-            blocks=blocks, languages=[(row.language, 0.97)], label=row.label,
+            scores=scores, languages=[(row.language, 0.97)], label=row.label,
             label_reason=row.label_reason, published="2026-01-31", site_name="Webs",
             canonical=row.url, simhash=row.simhash,
         )  # fmt: skip

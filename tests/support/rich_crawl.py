@@ -12,6 +12,7 @@ from lycosa.clock import wall_now
 from lycosa.engine.exchange import Exchange
 from lycosa.engine.page_rows import note_records, note_response
 from lycosa.frontier.protocol import Batch, Release
+from lycosa.page.blocks import lines_of
 from lycosa.records import PageRow, QueuedUrl, Response
 from lycosa.urls.fingerprint import content_hash
 from support.made import link, made_request, page_of
@@ -107,6 +108,11 @@ def number_of(url: str) -> int:
     return next(n for n, host in enumerate(HOSTS) if host == url.split("/")[2])
 
 
+def _scores(text: str, begin: int, end: int) -> bytes:
+    """Lines of the main text have a good score."""
+    return bytes(97 if begin <= start < end else 3 for start, _ in lines_of(text))
+
+
 def _note_text(row: PageRow, number: int) -> None:
     text = text_of(number)
     begin, end = text.index("Page"), text.index("\nEnd")
@@ -127,7 +133,7 @@ def _note_text(row: PageRow, number: int) -> None:
         content_type="text/html",
         content_hash=row.content_hash,
         main=text[begin:end],
-        blocks=[(0, 4, 3), (begin, end, 97)],
+        scores=_scores(text, begin, end),
         languages=[(row.language, 0.93), ("fr", 0.04)],
         label=row.label,
         label_reason=row.label_reason,

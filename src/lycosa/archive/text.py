@@ -51,7 +51,7 @@ def text_row(
     content_hash: int = 0,
     redirect_from: str = "",
     main: str = "",
-    blocks: Sequence[tuple[int, int, int]] | orjson.Fragment = (),
+    scores: bytes = b"",
     languages: Sequence[tuple[str, float]] = (),
     label: str = "",
     label_reason: str = "",
@@ -62,8 +62,8 @@ def text_row(
 ) -> bytes:
     """One page as a line of JSON. The keys are the format: add to them, never rename them.
 
-    `blocks` are (start, end, score) over the characters of `text`, or JSON of that; `main` is the
-    main text."""
+    `scores` has a byte, 0 to 100, for each line of `text` that is not blank, and is written as
+    hexadecimal digits: where each line begins, the text itself says. `main` is the main text."""
     row = {
         "url": url,
         "fetched_at": rfc3339(fetched_ms),
@@ -78,7 +78,7 @@ def text_row(
         "content_hash": f"{content_hash & _UNSIGNED:016x}",
         "redirect_from": redirect_from,
         "main": main,
-        "blocks": blocks,
+        "scores": scores.hex(),
         "languages": languages,
         "label": label,
         "label_reason": label_reason,

@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from orjson import Fragment
 from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
@@ -315,7 +314,7 @@ class Harvest:
             charset=parsed.charset,
             content_hash=row.content_hash,
             main=parsed.main,
-            blocks=Fragment(parsed.spans()),
+            scores=parsed.scores,
             languages=found,
             published=parsed.published,
             site_name=parsed.site_name,

@@ -737,7 +737,6 @@ static struct element *element_of(const char *name, Py_ssize_t size);
 
 #include "_lines.h"
 #include "_main_text.h"
-#include "_spans.h"
 
 /* Where a text is cut to at most so many bytes, never inside a character. */
 static const char *cut_at(const char *begin, const char *end, Py_ssize_t most) {
@@ -1960,26 +1959,6 @@ static PyObject *is_utf8(PyObject *Py_UNUSED(module), PyObject *args) {
     return PyBool_FromLong(found);
 }
 
-PyDoc_STRVAR(spans_doc,
-             "spans(text, scores)\n--\n\n"
-             "The lines of a text that are not blank, each as [start, end, score]: JSON. "
-             "Start and end count characters.");
-
-static PyObject *spans(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *text, *result = NULL;
-    Py_buffer scores;
-    Py_ssize_t size;
-    Buffer out = {0};
-    if (!PyArg_ParseTuple(args, "O!y*:spans", &PyUnicode_Type, &text, &scores)) return NULL;
-    const char *data = PyUnicode_AsUTF8AndSize(text, &size);
-    if (data != NULL &&
-        put_spans(data, size, size == PyUnicode_GetLength(text), &scores, &out) == 0)
-        result = PyBytes_FromStringAndSize(out.data, out.size);
-    buffer_free(&out);
-    PyBuffer_Release(&scores);
-    return result;
-}
-
 /* The element of a name, which is added if it is new. */
 static struct element *element_of(const char *name, Py_ssize_t size) {
     Key key = key_of(name, size);
@@ -2108,7 +2087,6 @@ static void fill_classes(void) {
 
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc},
                                 {"is_utf8", is_utf8, METH_VARARGS, is_utf8_doc},
-                                {"spans", spans, METH_VARARGS, spans_doc},
                                 {"features", features, METH_VARARGS, features_doc},
                                 {NULL, NULL, 0, NULL}};
 

@@ -289,3 +289,9 @@ def lines_of(text: str) -> list[tuple[int, str]]:
             found.append((at, line))
         at += len(line) + 1
     return found
+
+
+def spans(text: str, scores: bytes) -> list[tuple[int, int, int]]:
+    """(start, end, score) of each line that is not blank, in characters of the text."""
+    found = zip(lines_of(text), scores, strict=False)
+    return [(start, start + len(line), score) for (start, line), score in found]

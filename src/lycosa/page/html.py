@@ -15,21 +15,17 @@ from dataclasses import dataclass, field
 from html.entities import html5
 from typing import Any
 
-import orjson
-
 from lycosa.page import blocks, charset, html_scan, media
 from lycosa.page.facts import PageFacts
 from lycosa.page.signs import Signs
 
 ScanFound = tuple[str, list[Any], int, bytes, str, tuple[int, ...]]
 Scan = Callable[[bytes, dict[str, str], int, int], ScanFound]
-Spans = Callable[[str, bytes], bytes]
 scan: Scan | None
-spans: Spans | None
 try:
-    from lycosa.page._scan import scan, spans
+    from lycosa.page._scan import scan
 except ImportError:  # there was no C compiler when lycosa was installed
-    scan = spans = None
+    scan = None
 
 PARSE_BYTES = 2 * 1024 * 1024  # of a page; links and text beyond are not looked at
 PARSE_TEXT_BYTES = 1024 * 1024  # of a page that is not HTML
@@ -83,17 +79,7 @@ class Parsed:
     def blocks(self) -> list[tuple[int, int, int]]:
         """(start, end, score): each line as a span of characters of `text`, and how likely it is
         main text. Made when asked for."""
-        found = zip(blocks.lines_of(self.text), self.scores, strict=False)
-        return [(start, start + len(line), score) for (start, line), score in found]
-
-    def spans(self) -> bytes:
-        """`blocks` as JSON, at a tenth of the cost."""
-        if spans is not None:
-            try:
-                return spans(self.text, self.scores)
-            except UnicodeEncodeError:
-                pass  # half a character, as plain text may have
-        return orjson.dumps(self.blocks)
+        return blocks.spans(self.text, self.scores)
 
 
 def parse(

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from lycosa.archive.segments import segment_name
 from lycosa.archive.warc import base32
+from lycosa.page.blocks import spans
 from lycosa.page.decode import decode
 from lycosa.records import PageRow, header_list
 from lycosa.urls.canonical import host_of
@@ -104,13 +105,18 @@ class TextPage(Page):
 
     text: str  # all visible text
     main: str  # the main text, without navigation, banners and the like
-    blocks: tuple[tuple[int, int, int], ...]  # (start, end, score) over `text`, score 0 to 100
+    scores: bytes  # 0 to 100 for each line of `text` that is not blank
     languages: tuple[tuple[str, float], ...]  # the best first, with its share
     lang: str  # what the page itself declares
     published: str  # ISO 8601 as far as known
     site_name: str
     canonical: str  # the address that the page calls its own
     redirect_from: str
+
+    @property
+    def blocks(self) -> list[tuple[int, int, int]]:
+        """(start, end, score): each line that is not blank as characters of `text`."""
+        return spans(self.text, self.scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +243,7 @@ def text_page_of(ident: int, row: PageRow, kept: dict[str, Any]) -> TextPage:
     values += (
         kept.get("text", ""),
         kept.get("main", ""),
-        tuple(map(tuple, kept.get("blocks", ()))),
+        bytes.fromhex(kept.get("scores", "")),
         tuple(map(tuple, kept.get("languages", ()))),
         kept.get("lang", ""),
         kept.get("published", ""),
