@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lycosa.page import language
 from lycosa.page.language import (
     _CODES,
     MODELS,
@@ -143,7 +144,6 @@ def test_more_text_costs_no_more() -> None:
 
 
 def test_places_are_few_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lycosa.page import language
 
     seen: list[str] = []
     asked = language.detector()
@@ -188,3 +188,20 @@ def test_the_detectors_models_are_those_that_we_know() -> None:
 def test_codes(declared: str, code: str, long: str) -> None:
     assert code_of(declared) == code
     assert iso639_3(code) == long
+
+
+@pytest.mark.parametrize("code", sorted(TEXTS))
+def test_a_wrong_declaration_is_found_out_by_small_words_too(code: str) -> None:
+    text = f"{TEXTS[code]}. " * 12
+    for declared in language.SMALL:
+        if declared != code:
+            assert languages(text, declared)[0][0] != declared, declared
+
+
+def test_small_words_are_enough_where_they_are_everywhere() -> None:
+    text = "The river rises in the hills and it is one of those that have been there for ages. " * 9
+    assert language.shows(text, language.SMALL["en"])
+    assert languages(text, "en-GB") == [("en", 1.0)]
+    half = text + f"{TEXTS['de']}. " * 9
+    assert not language.shows(half, language.SMALL["en"])
+    assert {code for code, _ in languages(half, "en")} == {"de", "en"}

@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+STRETCHES = 3  # places in which the small words of the declared language are looked for
+STRETCH = 200  # characters of each
+LEAST_SMALL = 0.15  # of the words there
+LEAST_KINDS = 3  # different ones
 PROBE = 90  # characters of each of the two places that are looked at first
 SURE = 0.3  # of the detector: a language that is expected is not confirmed with less
 PIECE = 300  # characters of a place that is looked at where they leave a doubt
@@ -92,6 +96,30 @@ _ALIKE = [frozenset(group.split()) for group in (
 # Languages in Latin letters of all kinds: one of them beats a wrong guess.
 _OFTEN = "en de fr es it pl tr da vi hu"
 
+# Small words that make up much of a text in one language and little of texts in others. Where the
+# language that a page declares shows by them, nobody else has to be asked. Left out: languages whose
+# small words are those of another one (Russian and Bulgarian, Danish and Norwegian).
+_SMALL_WORDS = {
+    "en": "the of and to in is that for it as was with be by on not at are this have from or an"
+    " which you your we will can has been if all a",
+    "de": "der die das und ist nicht mit den von zu ein eine auf für sich dem des im wird sind auch"
+    " in als bei oder wenn aus",
+    "fr": "les des et est une dans pour qui sur pas vous par avec sont au aux cette votre ce leur"
+    " le du il à",
+    "es": "los las con por para el como más su del y pero sus al está lo una puede este esta",
+    "it": "di che per non sono con della dei gli nel alla questo più anche delle si da il lo è la"
+    " le un una in del i",
+    "pt": "não uma para com do da dos das em ao você mais foi os pela pelo um na no seu",
+    "nl": "het een van dat niet op zijn voor met aan ook wordt naar bij worden deze kan uit door om"
+    " de in is en te of als",
+    "pl": "nie się jest że dla przez oraz jak ale tego które przy może być od po na są lub i w z do",
+    "sv": "och att det som på är av för den till inte med ett har kan om från eller ska",
+    "tr": "ve bir bu için ile olarak daha çok olan gibi veya kadar değil her sonra ne en",
+    "hu": "és hogy nem egy az meg van ez csak vagy mint már ki lehet ezt azt kell minden a is",
+    "fi": "ja on ei se että oli kun ovat tai myös mutta joka hän niin voi ole kuin sekä sen",
+}
+SMALL = {code: frozenset(words.split()) for code, words in _SMALL_WORDS.items()}
+
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LATIN = re.compile("[A-Za-z]+")
 _TAG = re.compile(r"[a-z]{2,3}(?![a-z0-9])").match
@@ -113,11 +141,23 @@ def languages(text: str, declared: str = "") -> Shares:
     """The languages of a text, the best first, each with its share of what was looked at, times how
     sure the detector is; [] where nobody can tell. `declared` is what the page says: a hint."""
     hint = code_of(declared)
+    if hint in SMALL and len(text) >= STRETCHES * STRETCH and shows(text, SMALL[hint]):
+        return [(hint, 1.0)]
     if len(text) < 3 * PROBE:
         votes = [_vote(text)] if _enough(text) else []
     else:
         votes = _two_looks(text, hint) or _closely(text)
     return _shares(votes, hint)
+
+
+def shows(text: str, small: frozenset[str]) -> bool:
+    """Whether small words of a language are frequent all over a text."""
+    for stretch in _places(text, STRETCHES, STRETCH):
+        words = stretch.lower().split()
+        known = [word for word in words if word in small]
+        if len(known) < LEAST_SMALL * len(words) or len(set(known)) < LEAST_KINDS:
+            return False
+    return True
 
 
 def _two_looks(text: str, hint: str) -> list[_Vote]:
