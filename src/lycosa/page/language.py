@@ -2,9 +2,9 @@
 
 Owns how much of a text is looked at, and what the page's own declaration is worth: it decides
 between languages that look alike, and names those that the detector has no model of. The detector
-is that of turbohtml (trigrams, decision 0017). It is asked for two short places of the text,
-and first whether they are in the language that is expected, which costs half; for more of it only
-where these leave a doubt. Also owns the codes: ISO 639-1 where there is one.
+is that of turbohtml (trigrams, decision 0017). Where small words do not show the declared language,
+it is asked for two short places of the text, and for more where these leave a doubt. Also owns the
+codes: ISO 639-1 where there is one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STRETCH = 200  # characters of each
 LEAST_SMALL = 0.15  # of the words there
 LEAST_KINDS = 3  # different ones
 PROBE = 90  # characters of each of the two places that are looked at first
-SURE = 0.3  # of the detector: a language that is expected is not confirmed with less
+SURE = 0.9  # of the detector: a language that is expected is not confirmed with less
 PIECE = 300  # characters of a place that is looked at where they leave a doubt
 PIECES = 4
 LEAST_LETTERS = 20  # below this a guess is worth nothing; a CJK character counts for CJK_LETTERS
@@ -97,8 +97,8 @@ _ALIKE = [frozenset(group.split()) for group in (
 _OFTEN = "en de fr es it pl tr da vi hu"
 
 # Small words that make up much of a text in one language and little of texts in others. Where the
-# language that a page declares shows by them, nobody else has to be asked. Left out: languages whose
-# small words are those of another one (Russian and Bulgarian, Danish and Norwegian).
+# language that a page declares shows by them, nobody else has to be asked. Languages are left out
+# whose small words are those of another one (Russian and Bulgarian, Danish and Norwegian).
 _SMALL_WORDS = {
     "en": "the of and to in is that for it as was with be by on not at are this have from or an"
     " which you your we will can has been if all a",
@@ -107,12 +107,13 @@ _SMALL_WORDS = {
     "fr": "les des et est une dans pour qui sur pas vous par avec sont au aux cette votre ce leur"
     " le du il à",
     "es": "los las con por para el como más su del y pero sus al está lo una puede este esta",
-    "it": "di che per non sono con della dei gli nel alla questo più anche delle si da il lo è la"
-    " le un una in del i",
+    "it": "di che per non sono con della dei gli nel alla questo più anche delle si da il lo è le"
+    " in",
     "pt": "não uma para com do da dos das em ao você mais foi os pela pelo um na no seu",
     "nl": "het een van dat niet op zijn voor met aan ook wordt naar bij worden deze kan uit door om"
     " de in is en te of als",
-    "pl": "nie się jest że dla przez oraz jak ale tego które przy może być od po na są lub i w z do",
+    "pl": "nie się jest że dla przez oraz jak ale tego które przy może być od po na są lub i w"
+    " z do",
     "sv": "och att det som på är av för den till inte med ett har kan om från eller ska",
     "tr": "ve bir bu için ile olarak daha çok olan gibi veya kadar değil her sonra ne en",
     "hu": "és hogy nem egy az meg van ez csak vagy mint már ki lehet ezt azt kell minden a is",
@@ -164,20 +165,16 @@ def _two_looks(text: str, hint: str) -> list[_Vote]:
     """Two short places, if they say the same; [] if they leave a doubt. Where only one of them says
     what the page declares, more words around the other one may settle it."""
     places = _places(text, 2, PROBE)
-    one = _look(places[0], hint)
-    other = _look(places[1], one.code if one.weight >= SURE * one.chars else hint)
+    one = _vote(places[0])
+    other = (one.code == hint and _confirmed(places[1], hint)) or _vote(places[1])
     if _clear(one, other, hint):
         return [one, other]
     if hint and (one.code == hint) != (other.code == hint):
         odd = int(one.code == hint)
-        wider = _confirmed(_places(text, 2, PIECE)[odd], hint)
-        if wider is not None:
+        wider = _vote(_places(text, 2, PIECE)[odd])
+        if wider.code == hint:
             return [wider, one if odd else other]
     return []
-
-
-def _look(place: str, expected: str) -> _Vote:
-    return _confirmed(place, expected) or _vote(place)
 
 
 def _confirmed(place: str, expected: str) -> _Vote | None:
