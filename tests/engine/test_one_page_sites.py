@@ -105,3 +105,13 @@ def test_a_text_of_the_same_words_in_another_order_is_another_page() -> None:
         chance.shuffle(words)
         values.append(simhash(" ".join(words)))
     assert one_page(values) == 0
+
+
+def test_short_pages_that_differ_in_a_number_are_many_pages() -> None:
+    many, one = Bench(), Bench()
+    for number in range(60):
+        many.held.queued = one.held.queued = 50
+        page = f"<p>Page {number}</p><a>next</a> <a>next</a> <a>next</a>"
+        many.page(page.encode(), url=f"/p{number}")
+        one.page(b"<p>Nothing here</p>", url=f"/p{number}")
+    assert not many.batch.purges and one.batch.purges

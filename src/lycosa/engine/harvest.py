@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
-from lycosa.engine.one_page_sites import OnePageSites
+from lycosa.engine.one_page_sites import OnePageSites, mark_of
 from lycosa.engine.page_rows import note_records, note_response, page_row
 from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
@@ -263,7 +263,8 @@ class Harvest:
                 _label(response, row, parsed, body)
                 self._keep_text(url, parsed, row, found)
                 self._repeats.count(row.content_hash, row.simhash, stats)
-                self._one_page.note(held.id, row.simhash)
+                mark = mark_of(row.text_chars, row.content_hash, row.simhash)
+                self._one_page.note(held.id, mark)
             else:
                 row.outcome = Outcome.OTHER_LANGUAGE
         if not (parsed.nofollow and self.rules.obey_nofollow):

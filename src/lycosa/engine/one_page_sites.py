@@ -21,6 +21,12 @@ PAGES = 20  # that must be known before anything is decided
 SHARE = 0.9  # of them that are one page
 MAJORITY = 0.5  # of all pages that the domain ever had that are known to be this one
 SAME_PAGE = 3  # bits: a date, a counter or the address asked for may differ, hardly more
+FEW_CHARS = 150  # of a text whose simhash is that of its few frequent words: it must be the same
+
+
+def mark_of(chars: int, content_hash: int, simhash: int) -> int:
+    """What a page is known by here: its simhash, or the hash of a short text ("Page 12, next")."""
+    return simhash if chars >= FEW_CHARS or not simhash else content_hash
 
 
 class OnePageSites:
@@ -34,7 +40,7 @@ class OnePageSites:
         self._same = array("I", bytes(4 * slots))
 
     def note(self, domain_id: int, simhash: int) -> None:
-        """A page was kept. One without words says nothing."""
+        """A page was kept (`mark_of` it). One without words says nothing."""
         if not simhash:
             return
         slot = domain_id & self._mask

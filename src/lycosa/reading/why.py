@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
-from lycosa.engine.one_page_sites import one_page
+from lycosa.engine.one_page_sites import mark_of, one_page
 from lycosa.engine.poison import deaths
 from lycosa.frontier.filters import Filter
 from lycosa.outcomes import DROPS, Drop, Outcome, explained
@@ -97,7 +97,8 @@ def _same_page(reader: Reader, domain: str) -> int:
     """By its latest pages, as an engine would decide that sees them one after the other."""
     where = Filter(domains=(domain,), outcomes=(Outcome.OK,))
     rows = list(reader.pages(where, limit=_LATEST))
-    return one_page([row.simhash for row in reversed(rows)])
+    marks = (mark_of(row.text_chars, row.content_hash, row.simhash) for row in reversed(rows))
+    return one_page(marks)
 
 
 def _robots_line(origin: Origin, url: str) -> str:
