@@ -74,8 +74,9 @@ from lycosa.page.html_text import LINE, NOTHING, clean, fold, is_marked, kept, s
 
 # Beyond these Python takes too long; of 1,330 real pages none had more than 14,000 and 7,000. The C
 # has no such bounds.
-MAX_TAGS = 25_000  # and comments, about 3 us each
+MAX_TAGS = 18_000  # and comments, about 3 us each
 MAX_SLOW = 13_000  # of those that take more thought; links and their like count three times
+MARKED_CHARS = 1 << 18  # of a page with control characters, as hardly any text has
 TITLE_BYTES = 8_192  # looked at
 UNVEILED_LEAST = 500  # bytes of hidden text that make a page worth reading once more
 
@@ -135,6 +136,8 @@ def _read(page: bytes, max_items: int) -> tuple[_Page, str]:
     """Reads a page. If it shows nothing it is read again as if its attributes hid nothing: a
     script will show what they hide. Little of that is not worth having."""
     decoded = page.decode("utf-8", "replace")
+    if is_marked(decoded):
+        decoded = decoded[:MARKED_CHARS]
     reader = _Page(decoded, max_items, unveil=False)
     text = reader.read()
     if not text and is_hinted(decoded):
