@@ -111,7 +111,7 @@ def test_both_ways_know_the_same_characters() -> None:
 
 
 def test_the_compiled_module_has_the_same_ranges_and_weights() -> None:
-    source = (Path(made.__file__).parent / "_simhash.c").read_text()
+    source = (Path(__file__).parents[2] / "src/lycosa/page/_simhash.c").read_text()
     found = re.findall(r"\{0x(\w+), 0x(\w+), (SEPARATOR|UNSPACED)\}", source)
     ranges = [(int(low, 16), int(high, 16), kind) for low, high, kind in found]
     assert ranges == sorted(ranges), "they are searched by halves"
