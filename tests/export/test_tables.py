@@ -10,8 +10,8 @@ import pytest
 
 from export.commands import run
 from lycosa.export.hosts import host_parts
-from lycosa.export.iso639 import three_letters
 from lycosa.export.tables import COMMON_CRAWL, tokens
+from lycosa.page.language import iso639_3
 from support.rich_crawl import HOSTS, first_copy, is_ok, url_of
 
 
@@ -173,8 +173,8 @@ def test_the_last_parts_of_a_host_count_from_its_end() -> None:
     assert host_parts(HOSTS[0])[:5] == ("org", "example", "www", None, None)
 
 
-def test_languages_have_codes_of_three_letters() -> None:
-    assert [three_letters(code) for code in ("en", "zh", "ceb", "")] == ["eng", "zho", "ceb", ""]
+def test_languages_have_codes_of_iso639_3() -> None:
+    assert [iso639_3(code) for code in ("en", "zh", "ceb", "")] == ["eng", "zho", "ceb", ""]
 
 
 def test_tokens_are_estimated_by_script() -> None:

@@ -44,7 +44,7 @@ PURE = {
     *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
     *("node/seed_file", "node/first_visits", "node/deaths"),
-    *("export/surt", "export/iso639", "export/tables", "export/cdxj", "export/card"),
+    *("export/surt", "export/tables", "export/cdxj", "export/card"),
     *("export/warc_records",),
 }
 NOT_PURE = {

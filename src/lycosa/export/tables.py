@@ -18,9 +18,9 @@ import orjson
 from lycosa.archive.duplicates import DuplicateMark
 from lycosa.errors import UserError
 from lycosa.export.hosts import host_parts
-from lycosa.export.iso639 import three_letters
 from lycosa.export.surt import surt_key
 from lycosa.outcomes import Outcome
+from lycosa.page.language import iso639_3
 from lycosa.page.media import essence
 from lycosa.reading.names import did_you_mean
 from lycosa.reading.values import Page, TextPage
@@ -216,7 +216,7 @@ def index_record(page: Page, crawl: str) -> TableRecord:
         "content_mime_type": essence(page.content_type) or None,
         "content_mime_detected": essence(page.content_type) or None,
         "content_charset": page.charset or None,
-        "content_languages": three_letters(page.language) or None,
+        "content_languages": iso639_3(page.language) or None,
         "content_truncated": page.truncated or None,
         "warc_record_id": _uuid(page.warc_record) if page.warc_record else None,
         "warc_filename": file_path(page),

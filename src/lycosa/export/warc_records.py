@@ -15,10 +15,10 @@ from isal import isal_zlib
 
 from lycosa.archive.text import rfc3339
 from lycosa.archive.warc import base32
-from lycosa.export.iso639 import three_letters
 from lycosa.export.tables import main_text, record_id
 from lycosa.page import media
 from lycosa.page.decode import decode
+from lycosa.page.language import iso639_3
 from lycosa.reading.values import Page, PageResponse, TextPage
 
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -89,7 +89,7 @@ def revisit_record(page: PageResponse, first: FirstRecord) -> bytes:
 def text_conversion(page: TextPage, conversion_id: str) -> bytes:
     """The text of a page, as WET files have it."""
     block = main_text(page).encode("utf-8", "replace")
-    codes = [three_letters(code) for code, _ in page.languages] or [three_letters(page.language)]
+    codes = [iso639_3(code) for code, _ in page.languages] or [iso639_3(page.language)]
     languages = ",".join(code for code in codes if code)
     fields = {
         "WARC-Type": "conversion",
