@@ -98,7 +98,7 @@ def features(html: bytes, sums: bytes) -> tuple[list[str], np.ndarray]:
     text, columns, counts = _scan.features(html, html5, sums)
     each = iter([line for _, line in blocks.lines_of(text)])
     lines = ["\n".join(islice(each, count)) for count in counts]
-    table = np.frombuffer(columns, np.uint8)
+    table: np.ndarray = np.frombuffer(columns, np.uint8)
     table = table.reshape(-1, len(lines)).T if lines else table.reshape(0, 0)
     return lines, np.ascontiguousarray(table)
 
