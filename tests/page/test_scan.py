@@ -196,3 +196,10 @@ def test_only_tags_that_say_something_are_noted(tag: str) -> None:
 
 def test_every_name_that_means_something_is_telling() -> None:
     assert {*facts.DATES, *facts.NAMES} - {""} <= TELLING_METAS
+
+
+@pytest.mark.parametrize("page", ["<p><a><p></", "<p><a href=/x>1<p>< b", "<p><a><p><"])
+def test_a_mark_that_is_just_text_is_in_the_link_that_goes_on(page: str) -> None:
+    found = scan(page.encode(), html5, 10, 1_000)
+    assert found == html_scan.scan(page.encode(), html5, 10, 1_000)
+    assert found[5][16] == found[5][17] > 0, "all of it is text of a link"

@@ -1711,6 +1711,7 @@ static int markup(Scan *scan) {
     const char *p = scan->at, *end = scan->end;
     if (end - p < 2 || (end - p == 2 && p[1] == '/')) {
         scan->at = end;
+        if (scan->waiting_count > 0) reopen(scan);
         return visible(scan, p, end, 0);
     }
     int closing = p[1] == '/';
@@ -1732,6 +1733,7 @@ static int markup(Scan *scan) {
         return 0;
     }
     scan->at = p + 1; /* just a character */
+    if (scan->waiting_count > 0) reopen(scan);
     return visible(scan, p, p + 1, 1);
 }
 

@@ -255,6 +255,8 @@ class _Page(Stack):
         if following[:1] in ("!", "?") or (following[:1] == "/" and len(following) > 1):
             stop = page.find(">", mark, end)
             return end if stop < 0 else stop + 1
+        if self.waiting:
+            self.reopen()
         self.show("<")  # just a character
         return mark + 1
 
