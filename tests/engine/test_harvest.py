@@ -336,7 +336,7 @@ def test_a_page_has_a_label_and_its_reason_in_row_and_text() -> None:
     [
         (404, b"<p>anything", "error-page"),
         (403, b"<p>You need to log in to view this page.", "login-wall"),
-        (403, gzip.compress(b"<p>anything"), "blocked"),
+        (403, gzip.compress(b"<p>anything", mtime=0), "blocked"),
         (500, b"<p>Please verify you are human.", "blocked"),
         (500, b"", "error-page"),
         (301, b"<p>moved", ""),
