@@ -41,6 +41,11 @@ from support.made import made_request, queued
 
 from .judge import PATIENCE, Target
 
+FEATURES: Any
+try:
+    from lycosa.page._scan import features as FEATURES  # noqa: N812
+except ImportError:
+    FEATURES = None
 _links: ModuleType | None
 _inbox: ModuleType | None
 try:
@@ -112,6 +117,9 @@ def scan(data: bytes) -> None:
     assert bool(main) == bool(found) and len(main) <= len(found)
     if at % 8 == 7:
         without_memory(at // 8, partial(COMPILED_SCAN, page, html5, items, chars))
+    if at % 8 == 6:
+        text, columns, counts = FEATURES(page, html5, page[: at // 8])
+        assert sum(counts) == len(blocks.lines_of(text)) and len(columns) % max(len(counts), 1) == 0
 
 
 @twice
