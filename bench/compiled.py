@@ -94,8 +94,17 @@ def reading(calls: int) -> Callable[[], float]:
     return lambda: parse.seconds(lambda: html.parse_html(body, parse.TYPE), calls, 1) * 1e6
 
 
+# Of twelve links on real pages five begin with '/', four name their own host and two another one.
+_HREFS = (
+    *["/section/{}/{}.html"] * 5,
+    *["https://www.example.com/section/{}/{}/"] * 4,
+    *["https://social.test/share/{}?u={}", "https://www.partner.example/{}/{}"],
+    "../topic/{}-{}",
+)
+
+
 def joining(pages: int) -> Callable[[], float]:
-    many = [[f"/section/{page}/{i}.html" for i in range(60)] for page in range(pages)]
+    many = [[_HREFS[i % len(_HREFS)].format(page, i) for i in range(60)] for page in range(pages)]
     return lambda: parse.seconds(lambda: parse._send(many), 1, 1) / pages * 1e6
 
 

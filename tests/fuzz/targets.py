@@ -162,6 +162,7 @@ MOST = html.MAX_LINKS  # hrefs of one page
 ENDINGS = frozenset(["pdf", "appimage"])
 # Functions without a frame of Python's: one that can't be allocated is none of our business.
 HASHES = (xxh3_64_intdigest, bytes.hex, xxh3_64_intdigest, partial(pow, 1 << 70, 1))
+PLACES = (domains.place_of_origin, str.isspace, str)
 
 
 @twice
@@ -199,12 +200,13 @@ def _join(hrefs: list[str], where: int, size: int, at: int) -> None:
     assert _links is not None
     directory = ("http://a/", "http://a/b;c/", "http://a" + "/" * 9, "http://a/\xe9/")[where % 4]
     slots = array("q", bytes(8 * (1, 2, 64, 3, 0)[size % 5]))
-    rules = (3, 100, ENDINGS, HASHES[at % 4], hash)
+    rules = (2, 4, 100, ENDINGS, HASHES[at % 4], hash, PLACES[at % 3])
     mixed = [*hrefs, 7, None] if size > 250 else hrefs
     found: list[object] = []
-    call = partial(_links.join, mixed, "http://a", directory, 1, "a", 1, 0, found, slots, rules)
+    place = (1, "a")
+    call = partial(_links.join, mixed, "http://a", directory, place, 1, 0, found, slots, rules)
     try:
-        left = call()
+        left, _ = call()
         assert len(found) + len(left) <= len(mixed)
         if at % 8 == 7:
             without_memory(at // 8, call)

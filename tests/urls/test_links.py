@@ -15,6 +15,7 @@ from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.frontier.protocol import Batch, Link
 from lycosa.metrics import Stats
 from lycosa.urls.canonical import MAX_URL
+from lycosa.urls.domains import place_of_origin
 from lycosa.urls.fingerprint import fingerprint
 from lycosa.urls.scope import NOT_TEXT, Scope, ScopeRules
 from support.made import held
@@ -30,7 +31,16 @@ PARTS = [
     *(".pdf", ".PDF", ".html", ".tar.gz", ".xml.gz", ".appimage", ".jpeg", "-", "_", "~", "!", "@"),
     *("]", "[", "|", "é", "\\", "'", '"', "<", "utm_source=x", "sessionid=5", "A", "index.html"),
     *("x" * 300, "y/" * 20, "same/" * 6, "q" * 1200, "", "+", "$", "(", ")", "^", "`", "{", "\0"),
-    *("*", ",", "\t"),
+    *("*", ",", "\t", "./", "../", "../../", "https://", "//c.test", "//", "http://xn--a.test/"),
+    *("https://w.x.y.z.test/", "https://www.a.test", "http://a.test:8080/", "https://1.2.3.4/"),
+    *(
+        "https://under_score.test/",
+        "https://d.e_f/",
+        "https://g9/",
+        "https://9g/",
+        "https://A.test/",
+    ),
+    *("https://" + "l" * 60 + ".test/", "https://" + "l" * 61 + ".test/", "https://a..test/"),
 ]
 BASES = [
     *(
@@ -40,6 +50,7 @@ BASES = [
         "https://a.test/a/b/",
     ),
     *("https://www.a.test/p", "https://a.test/v/v/v/v/", "https://127.0.0.1/", "https://[::1]/q/"),
+    *("http://a.test/x//y/z", "https://a.test/;p/q/r"),
 ]
 RULES = [
     ScopeRules(),
@@ -54,18 +65,18 @@ RULES = [
 
 def taken(
     rules: ScopeRules, pages: list[tuple[str, list[str]]], depth: int, seeded: bool
-) -> tuple[list[set[tuple[int, int, int, str]]], dict[str, int]]:
+) -> tuple[list[tuple[set[tuple[int, int, int, str]], dict[str, int]]], dict[str, int]]:
     made = Harvest(HarvestRules(), Scope(rules), lambda request: b"", iter(()))
     a_test = held("a.test", seeded=seeded, queued=5)
     stats, found = Stats(), []
     for base, hrefs in pages:
         batch = Batch()
-        made._links(a_test, hrefs, base, depth, batch, stats)
+        hosts = made._links(a_test, hrefs, base, depth, batch, stats)
         # Of two spellings with one fingerprint either may win: plain links come first.
         links = {(ident, fp, depth, domain) for ident, fp, _, depth, domain, _ in batch.links}
         assert len(links) == len(batch.links)
         assert all(fingerprint(link[2]) == link[1] for link in batch.links)
-        found.append(links)
+        found.append((links, hosts))
     return found, stats.drops
 
 
@@ -82,41 +93,86 @@ def test_both_ways_find_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
     assert compiled == taken(rules, pages, depth, seeded)
 
 
+def place(origin: str) -> tuple[int, str] | None:
+    """Where links to other hosts go; those of one host are left over."""
+    return None if origin == "https://left.test" else place_of_origin(origin)
+
+
 def joined(
-    hrefs: Sequence[object], depth: int = 1, hashed: Callable[[bytes], object] = xxh3_64_intdigest
-) -> tuple[list[Link], list[object]]:
-    """The links that the module took, and the hrefs that it left."""
+    hrefs: Sequence[object],
+    depth: int = 1,
+    hashed: Callable[[bytes], object] = xxh3_64_intdigest,
+    place: Callable[[str], object] = place,
+) -> tuple[list[Link], list[object], list[tuple[str, int]]]:
+    """The links that the module took, the hrefs that it left, and the hosts that it counted."""
     rows: list[Link] = []
-    left = join(
-        hrefs, "https://a.test", "https://a.test/d/", 5, "a.test", depth, 0, rows,
-        array("q", bytes(8 * 1024)), (4, 1000, NOT_TEXT, hashed, fingerprint),
+    left, hosts = join(
+        hrefs, "https://a.test", "https://a.test/d/", (5, "a.test"), depth, 0, rows,
+        array("q", bytes(8 * 1024)), (4, 32, 1000, NOT_TEXT, hashed, fingerprint, place),
     )  # fmt: skip
-    return rows, left
+    return rows, left, hosts
 
 
 def test_plain_links_are_taken_and_others_left() -> None:
-    plain = ["/x", "y", "z/?a=b", "/s;t", "/page.html", "/a/b/c/d", "/x?utm_source=1"]
-    odd = ["//b.test/", "http://a.test/", "../x", "/a/../b", "mailto:x", "a:b", "#x", "x#y", "?q",
-           "é", "/f.pdf", "/1/2/3/4/5", "/" + "x" * MAX_URL, "", "/%2e", " x", "/a b"]  # fmt: skip
-    rows, left = joined([*plain, *odd])
+    plain = {
+        "/x": "https://a.test/x",
+        "y": "https://a.test/d/y",
+        "z/?a=b": "https://a.test/d/z/?a=b",
+        "/s;t": "https://a.test/s;t",
+        "/page.html": "https://a.test/page.html",
+        "/a/b/c/d": "https://a.test/a/b/c/d",
+        "/1/2/3/4/5": "https://a.test/1/2/3/4/5",
+        "f#g": "https://a.test/d/f",
+        "./h": "https://a.test/d/h",
+        "./": "https://a.test/d/",
+        "../i": "https://a.test/i",
+        ".././../../j": "https://a.test/j",
+        "https://a.test/k": "https://a.test/k",
+        "//b.test/": "https://b.test/",
+        "http://www.b.test": "http://www.b.test/",
+        "https://www.b.test/l?m#n": "https://www.b.test/l?m",
+    }
+    again = ["/x?utm_source=1", "https://a.test/x", "/x#y"]  # they fold to the first
+    odd = ["/a/../b", "mailto:x", "a:b", "#x", "?q", "é", "/f.pdf", "/a/a/a/a/a/b", "", "/%2e",
+           "/" + "x" * MAX_URL, " x", "/a b", ".", "..", "./..", "../?q", "http:/x", "https://",
+           "https://left.test/x", "https://b.test:81/", "https://b.test?x", "https://1.2.3.4/",
+           "https://xn--a.test/", "https://B.test/", "https://a@b.test/", "https://b.test//x",
+           "https://b.te_st/", "https://b.9test/", "https://v.w.x.y.test/", "/y/" * 33]  # fmt: skip
+    rows, left, hosts = joined([*plain, *again, *odd])
     assert left == odd
+    assert [row[2] for row in rows] == list(plain.values())
     assert rows[0] == (5, fingerprint("https://a.test/x"), "https://a.test/x", 1, "a.test", 0)
-    assert [row[2] for row in rows] == [
-        *(
-            "https://a.test/x",
-            "https://a.test/d/y",
-            "https://a.test/d/z/?a=b",
-            "https://a.test/s;t",
-        ),
-        *("https://a.test/page.html", "https://a.test/a/b/c/d"),
-    ]  # the last one folds to the first
+    b_test = (*place_of_origin("https://b.test"),)
+    assert [(row[0], row[4]) for row in rows[-3:]] == [b_test] * 3
     assert all(row[1] == fingerprint(row[2]) for row in rows)
+    assert hosts == [("a.test", 16), ("b.test", 1), ("www.b.test", 1), ("www.b.test", 1)]
+
+
+def test_a_page_that_links_to_every_host_is_left_to_python() -> None:
+    hrefs = [f"https://h{n}.test/" for n in range(200)]
+    rows, left, hosts = joined([*hrefs, *hrefs])
+    assert {row[2] for row in rows} == set(hrefs[:63])  # two may share a slot: sent again
+    assert left == [*hrefs[63:], *hrefs[63:]]
+    assert hosts == [(f"h{n}.test", 2) for n in range(63)]
+
+
+def test_a_place_that_is_none_is_an_error() -> None:
+    for wrong in ((1,), "a.test", 5):
+        with pytest.raises(TypeError):
+            joined(["//b.test/"], place=lambda _, found=wrong: found)  # type: ignore[misc]
+
+    def fails(_: str) -> tuple[int, str]:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        joined(["//b.test/"], place=fails)
 
 
 def test_the_longest_ending_is_known_to_it() -> None:
     assert max(map(len, NOT_TEXT)) == 8
     longest = [ending for ending in NOT_TEXT if len(ending) == 8]
-    assert joined([f"/x.{ending}" for ending in longest]) == ([], [f"/x.{e}" for e in longest])
+    hrefs = [f"/x.{ending}" for ending in longest]
+    assert joined(hrefs) == ([], hrefs, [])
 
 
 def test_an_error_of_the_hash_comes_out() -> None:
@@ -130,4 +186,4 @@ def test_an_error_of_the_hash_comes_out() -> None:
 
 
 def test_what_is_no_href_is_left() -> None:
-    assert joined([None, b"/x"]) == ([], [None, b"/x"])
+    assert joined([None, b"/x"]) == ([], [None, b"/x"], [])

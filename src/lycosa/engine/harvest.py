@@ -40,7 +40,7 @@ from lycosa.urls.links import LinkResolver, ResolvedLink, bases, resolved
 from lycosa.urls.ports import blocked_port
 from lycosa.urls.scope import NOT_TEXT, Scope
 
-Join = Callable[..., list[str]]
+Join = Callable[..., tuple[list[str], list[tuple[str, int]]]]
 join: Join | None
 try:
     from lycosa.urls._links import join
@@ -271,8 +271,8 @@ class Harvest:
             base = canonical(parsed.base, url.url) if parsed.base else None
             # Where a wanted language is found, links count from there, as from a seed.
             depth = 1 if self.rules.languages and wanted else url.depth + 1
-            self._links(held, parsed.links, base or url.url, depth, batch, stats)
-            _note_edges(batch.edges, host_of(url.url), linked_hosts(parsed.links, base or url.url))
+            hosts = self._links(held, parsed.links, base or url.url, depth, batch, stats)
+            _note_edges(batch.edges, host_of(url.url), hosts)
         if parsed.links_dropped:
             _count(stats.drops, Drop.LINKS_PER_PAGE, parsed.links_dropped)
 
@@ -335,17 +335,19 @@ class Harvest:
         depth: int,
         batch: Batch,
         stats: Stats,
-    ) -> None:
-        """The links of a page."""
-        most = MADE_CHARS // len(base)
+    ) -> dict[str, int]:
+        """The links of a page; returns how many lead to each host, wanted or not."""
+        most, beyond = MADE_CHARS // len(base), []
         if len(hrefs) > most:
             _count(stats.drops, Drop.LINKS_PER_PAGE, len(hrefs) - most)
-            hrefs = hrefs[:most]
+            hrefs, beyond = hrefs[:most], hrefs[most:]
+        taken: list[tuple[str, int]] = []
         if not self._full(held):
-            hrefs = self._plain_links(held, hrefs, base, depth, batch)
+            hrefs, taken = self._plain_links(held, hrefs, base, depth, batch)
         self._take_links(held, self._resolver.resolve(hrefs, base), depth, batch, stats)
         if self._resolver.dropped:
             _count(stats.drops, Drop.LINKS_PER_PAGE, self._resolver.dropped)
+        return linked_hosts([*hrefs, *beyond] if beyond else hrefs, base, taken)
 
     def _take_links(
         self, held: Held, links: Iterable[ResolvedLink], depth: int, batch: Batch, stats: Stats
@@ -375,22 +377,40 @@ class Harvest:
 
     def _plain_links(
         self, held: Held, hrefs: list[str], base: str, depth: int, batch: Batch
-    ) -> list[str]:
-        """Takes the hrefs that need no parser and break no rule, most of them; returns the rest."""
+    ) -> tuple[list[str], list[tuple[str, int]]]:
+        """Takes the hrefs that need no parser and break no rule, most of them; returns the rest,
+        and how many of those it took lead to each host."""
         origin, directory = bases(base)
-        ident, domain = place_of_origin(origin)
-        seeded = held.seeded or ident != held.id
-        if (
-            join is None
-            or blocked_port(origin) >= 0
-            or not self.scope.host_by_shape(host_of(base), depth, seeded)
-        ):
-            return hrefs
+        place_of = self._places(held, depth)
+        place = place_of(origin)
+        if join is None or place is None or blocked_port(origin) >= 0:
+            return hrefs, []
         rules = self.scope.rules
-        certain = (rules.max_repeats, rules.max_query, NOT_TEXT, xxh3_64_intdigest, fingerprint)
-        return join(
-            hrefs, origin, directory, ident, domain, depth, 0, batch.links, self.sent.slots, certain
+        certain = (
+            rules.max_repeats,
+            rules.max_segments,
+            rules.max_query,
+            NOT_TEXT,
+            xxh3_64_intdigest,
+            fingerprint,
+            place_of,
         )
+        return join(
+            hrefs, origin, directory, place, depth, 0, batch.links, self.sent.slots, certain
+        )
+
+    def _places(self, held: Held, depth: int) -> Callable[[str], tuple[int, str] | None]:
+        """What gives the domain of an origin, and None if more than their shape decides which of
+        its URLs are wanted."""
+        if self.scope.by_shape(depth):
+            return place_of_origin
+
+        def place(origin: str) -> tuple[int, str] | None:
+            found = place_of_origin(origin)
+            seeded = held.seeded or found[0] != held.id
+            return found if self.scope.host_by_shape(host_of(origin + "/"), depth, seeded) else None
+
+        return place
 
     def _full(self, held: Held) -> str:
         """Why the domain takes no more URLs of its own, '' if it does."""

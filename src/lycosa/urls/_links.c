@@ -1,10 +1,12 @@
-/* The plain links of a page, joined to its URL in one go.
+/* The plain links of a page, joined to its URL in one go, and the hosts that they lead to, counted.
 
-   Most links lead to the page's own origin and need no parser: they begin with '/' or a letter and
+   Most links need no parser: they begin with '/', a letter, './', '../' or the name of a host, and
    hold only characters that the URL standard leaves alone. `canonical` recognises them by patterns,
    this module by a table. It also decides what `scope` decides of most URLs (not too many segments,
-   no file that can't be text), and passes over links that were sent lately. Every href of which it
-   is not certain is left over, and `harvest` gives it to Python; without this module it gives all.
+   none too often, no file that can't be text), and passes over links that were sent lately. Which
+   domain another host belongs to, and whether anything but the shape of its URLs matters, it asks
+   Python once a page and host. Every href of which it is not certain is left over, and `harvest`
+   gives it to Python; without this module it gives all.
 
    Owns no rule: tests compare each with the one in Python. */
 
@@ -15,8 +17,12 @@
 
 #define MAX_URL 2000
 #define LONGEST_ENDING 8 /* of the endings in `scope`; checked there */
+#define LONGEST_LABEL 60 /* of a plain name, as in `canonical` */
+#define MOST_DOTS 3
+#define MOST_ORIGINS 64 /* of one page that are taken: all others are left over */
+#define MOST_SEGMENTS 64
 
-enum { PATH = 1, QUERY = 2, FIRST = 4 };
+enum { PATH = 1, QUERY = 2, FIRST = 4, LABEL = 8 };
 static unsigned char class_of[256];
 
 static void fill_table(void) {
@@ -24,8 +30,11 @@ static void fill_table(void) {
     for (const char *p = letters; *p; p++) class_of[(unsigned char)*p] = PATH | QUERY | FIRST;
     for (const char *p = ".!$&()*+,;=:@/%"; *p; p++) class_of[(unsigned char)*p] = PATH | QUERY;
     for (const char *p = "?[]|"; *p; p++) class_of[(unsigned char)*p] |= QUERY;
+    for (const char *p = "abcdefghijklmnopqrstuvwxyz0123456789-_"; *p; p++)
+        class_of[(unsigned char)*p] |= LABEL;
 }
 
+/* What is joined to an origin or to a directory: a path, perhaps with a query. */
 typedef struct {
     const char *text;
     Py_ssize_t size;
@@ -34,7 +43,7 @@ typedef struct {
     int fold;           /* a query or a ';': the fingerprint is that of a folded URL */
 } Href;
 
-/* Whether an href is plain, and begins as `begins` wants it. */
+/* Whether an href is plain, and begins as one of its kind does. */
 static int plain(Href *href, int rooted) {
     const unsigned char *p = (const unsigned char *)href->text, *end = p + href->size;
     unsigned char before = 0;
@@ -54,6 +63,20 @@ static int plain(Href *href, int rooted) {
     return p == end;
 }
 
+/* Where a plain name of a host ends; NULL if it is none: a port, an address, another script. */
+static const char *name_end(const char *p, const char *end) {
+    for (int dots = 0; dots <= MOST_DOTS; dots++, p++) {
+        const char *label = p;
+        int letters = 1; /* as the last label is written */
+        for (; p < end && class_of[(unsigned char)*p] & LABEL; p++) letters &= *p != '_';
+        if (p == label || p - label > LONGEST_LABEL) return NULL;
+        if (p - label >= 4 && memcmp(label, "xn--", 4) == 0) return NULL;
+        if (p < end && *p == '.') continue;
+        return letters && *label >= 'a' && *label <= 'z' ? p : NULL;
+    }
+    return NULL;
+}
+
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 /* Whether the path ends like a file that is not text: 1 or 0, -1 for an error. */
@@ -69,21 +92,33 @@ static int not_text(const char *path, Py_ssize_t size, PyObject *endings) {
     return found;
 }
 
+/* An origin that links of the page lead to. */
+typedef struct {
+    const char *text; /* without its scheme: of an href, or of the page's own origin */
+    Py_ssize_t size;
+    int https;
+    PyObject *place; /* (domain id, domain); None: its links are left over; owned */
+    Py_ssize_t links;
+} Origin;
+
 /* What `join` was called with. */
 typedef struct {
-    PyObject *ident, *domain, *depth, *flags, *links;
+    PyObject *depth, *flags, *links;
     const char *origin, *directory;
-    Py_ssize_t origin_size, directory_size, directory_slashes;
+    Py_ssize_t origin_size, directory_size;
     int64_t *slots;
     uint64_t mask;
-    Py_ssize_t max_slashes, max_query;
-    PyObject *endings, *hash, *fingerprint;
+    Py_ssize_t max_repeats, max_segments, max_query;
+    PyObject *endings, *hash, *fingerprint, *place_of;
+    Origin origins[MOST_ORIGINS]; /* the first one is the page's own */
+    int count;
 } Page;
 
 /* A URL on its way to the frontier. */
 typedef struct {
     char text[MAX_URL];
     Py_ssize_t size;
+    Origin *origin;
     int fold;
 } Joined;
 
@@ -109,40 +144,142 @@ static PyObject *fingerprint_of(const Page *page, const Joined *joined, PyObject
     return found;
 }
 
+/* Whether one segment of a path occurs too often, or there are too many to tell. */
+static int repeats(const char *path, Py_ssize_t size, Py_ssize_t limit) {
+    const char *begins[MOST_SEGMENTS], *end = path + size;
+    Py_ssize_t sizes[MOST_SEGMENTS];
+    int count = 0;
+    for (const char *p = path + 1; p <= end; p += sizes[count++] + 1) {
+        if (count == MOST_SEGMENTS) return 1;
+        const char *slash = memchr(p, '/', (size_t)(end - p));
+        begins[count] = p;
+        sizes[count] = (slash == NULL ? end : slash) - p;
+    }
+    for (int i = 0; i < count; i++) {
+        Py_ssize_t same = 0;
+        for (int j = i; j < count; j++)
+            same += sizes[i] == sizes[j] && memcmp(begins[i], begins[j], (size_t)sizes[i]) == 0;
+        if (same > limit) return 1;
+    }
+    return 0;
+}
+
+/* Joins what is plain to what comes before it: 1, 0 if it is perhaps not wanted, -1 for an error.
+   `root`: the bytes of `before` that are its origin. */
+static int join_to(const Page *page, const char *before, Py_ssize_t size, Py_ssize_t root,
+                   const Href *href, Joined *joined) {
+    Py_ssize_t slashes = href->slashes;
+    if (size + href->size > MAX_URL || href->size - href->path - 1 > page->max_query) return 0;
+    for (Py_ssize_t i = root; i < size; i++) slashes += before[i] == '/';
+    if (slashes > page->max_segments) return 0;
+    int refused = not_text(href->text, href->path, page->endings);
+    if (refused) return refused < 0 ? -1 : 0;
+    memcpy(joined->text, before, (size_t)size);
+    memcpy(joined->text + size, href->text, (size_t)href->size);
+    joined->size = size + href->size;
+    joined->fold = href->fold || memchr(before + root, ';', (size_t)(size - root)) != NULL;
+    return slashes <= page->max_repeats ||
+           !repeats(joined->text + root, size - root + href->path, page->max_repeats);
+}
+
+/* The origin of a host that links lead to, which Python is asked for once; NULL if there are too
+   many, or for an error. `name`: without the scheme, in an href; `whole`: with it. */
+static Origin *origin_of(Page *page, const char *name, Py_ssize_t size, int https,
+                         const char *whole) {
+    for (int i = 0; i < page->count; i++) {
+        Origin *known = page->origins + i;
+        if (known->size == size && known->https == https &&
+            memcmp(known->text, name, (size_t)size) == 0)
+            return known;
+    }
+    if (page->count == MOST_ORIGINS) return NULL;
+    PyObject *text = PyUnicode_FromStringAndSize(whole, size + 7 + https);
+    if (text == NULL) return NULL;
+    PyObject *place = PyObject_CallFunctionObjArgs(page->place_of, text, NULL);
+    Py_DECREF(text);
+    if (place == NULL) return NULL;
+    if (place != Py_None && (!PyTuple_Check(place) || PyTuple_Size(place) != 2)) {
+        Py_DECREF(place);
+        PyErr_SetString(PyExc_TypeError, "a place is a domain id and a domain");
+        return NULL;
+    }
+    page->origins[page->count] = (Origin){name, size, https, place, 0};
+    return page->origins + page->count++;
+}
+
+/* An href that names its host: behind `//`. */
+static int join_absolute(Page *page, const char *name, const char *end, int https, Joined *joined) {
+    char before[8 + (MOST_DOTS + 1) * (LONGEST_LABEL + 1)];
+    const char *behind = name_end(name, end);
+    if (behind == NULL || (behind < end && *behind != '/')) return 0;
+    Href href = {.text = behind, .size = end - behind};
+    if (href.size == 0) href = (Href){.text = "/", .size = 1};
+    if (!plain(&href, 1)) return 0;
+    Py_ssize_t scheme = 7 + https, size = scheme + (behind - name);
+    memcpy(before, https ? "https://" : "http://", (size_t)scheme);
+    memcpy(before + scheme, name, (size_t)(behind - name));
+    joined->origin = origin_of(page, name, behind - name, https, before);
+    if (joined->origin == NULL) return PyErr_Occurred() ? -1 : 0;
+    if (joined->origin->place == Py_None) return 0;
+    return join_to(page, before, size, size, &href, joined);
+}
+
+/* An href that begins with a name, or climbs up from the page's directory before. */
+static int join_relative(Page *page, const char *text, const char *end, Joined *joined) {
+    Py_ssize_t size = page->directory_size;
+    for (;;) {
+        if (end - text >= 2 && memcmp(text, "./", 2) == 0) {
+            text += 2;
+        } else if (end - text >= 3 && memcmp(text, "../", 3) == 0) {
+            text += 3;
+            if (size > page->origin_size + 1) do
+                    size--;
+                while (page->directory[size - 1] != '/');
+        } else
+            break;
+    }
+    Href href = {.text = text, .size = end - text};
+    if (href.size > 0 && !plain(&href, 0)) return 0;
+    joined->origin = page->origins;
+    return join_to(page, page->directory, size, page->origin_size, &href, joined);
+}
+
 /* Joins an href to the page's URL: 1, 0 if it is not plain or perhaps not wanted, -1 for an error.
  */
-static int join_plain(const Page *page, PyObject *text, Joined *joined) {
-    Href href = {0};
-    if (!PyUnicode_Check(text)) return 0;
-    href.text = PyUnicode_AsUTF8AndSize(text, &href.size);
-    if (href.text == NULL) { /* half a character, which Python replaces */
+static int join_plain(Page *page, PyObject *object, Joined *joined) {
+    Py_ssize_t size;
+    if (!PyUnicode_Check(object)) return 0;
+    const char *text = PyUnicode_AsUTF8AndSize(object, &size);
+    if (text == NULL) { /* half a character, which Python replaces */
         if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) return -1;
         PyErr_Clear();
         return 0;
     }
-    if (href.size == 0 || href.size > MAX_URL) return 0;
-    int rooted = href.text[0] == '/';
-    if (!rooted && href.size >= 4 && memcmp(href.text, "http", 4) == 0) return 0;
-    if (!plain(&href, rooted)) return 0;
-    const char *before = rooted ? page->origin : page->directory;
-    Py_ssize_t size = rooted ? page->origin_size : page->directory_size;
-    if (size + href.size > MAX_URL || href.size - href.path - 1 > page->max_query) return 0;
-    if (href.slashes + (rooted ? 0 : page->directory_slashes) > page->max_slashes) return 0;
-    int refused = not_text(href.text, href.path, page->endings);
-    if (refused) return refused < 0 ? -1 : 0;
-    memcpy(joined->text, before, (size_t)size);
-    memcpy(joined->text + size, href.text, (size_t)href.size);
-    joined->size = size + href.size;
-    joined->fold = href.fold || (!rooted && memchr(before, ';', (size_t)size) != NULL);
-    return 1;
+    if (size == 0 || size > MAX_URL || *text == '#') return 0;
+    const char *fragment = memchr(text, '#', (size_t)size);
+    const char *end = fragment == NULL ? text + size : fragment;
+    if (end - text >= 4 && memcmp(text, "http", 4) == 0) {
+        int https = text[4] == 's';
+        const char *behind = text + 4 + https;
+        if (end - behind < 4 || memcmp(behind, "://", 3) != 0) return 0;
+        return join_absolute(page, behind + 3, end, https, joined);
+    }
+    if (end - text >= 2 && memcmp(text, "//", 2) == 0)
+        return join_absolute(page, text + 2, end, page->origins->https, joined);
+    if (*text != '/') return join_relative(page, text, end, joined);
+    Href href = {.text = text, .size = end - text};
+    if (!plain(&href, 1)) return 0;
+    joined->origin = page->origins;
+    return join_to(page, page->origin, page->origin_size, page->origin_size, &href, joined);
 }
 
 /* Takes one href: 1 if it is done with, 0 if it is left over, -1 for an error. */
-static int take(const Page *page, PyObject *text) {
+static int take(Page *page, PyObject *text) {
     Joined joined;
     int64_t value = 0;
     int done = join_plain(page, text, &joined);
     if (done <= 0) return done;
+    joined.origin->links++;
     PyObject *url = PyUnicode_FromStringAndSize(joined.text, joined.size);
     if (url == NULL) return -1;
     PyObject *number = fingerprint_of(page, &joined, url, &value);
@@ -153,8 +290,9 @@ static int take(const Page *page, PyObject *text) {
     int64_t *slot = page->slots + ((uint64_t)value & page->mask);
     if (*slot != value) {
         *slot = value;
-        PyObject *link =
-            PyTuple_Pack(6, page->ident, number, url, page->depth, page->domain, page->flags);
+        PyObject *place = joined.origin->place;
+        PyObject *link = PyTuple_Pack(6, PyTuple_GetItem(place, 0), number, url, page->depth,
+                                      PyTuple_GetItem(place, 1), page->flags);
         if (link == NULL || PyList_Append(page->links, link) < 0) done = -1;
         Py_XDECREF(link);
     }
@@ -173,48 +311,97 @@ static PyObject *left_over(Page *page, PyObject *hrefs) {
     return left;
 }
 
+/* How many links were taken to each host: [(host, links)]; the same host may come twice. */
+static PyObject *hosts(const Page *page) {
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < page->count; i++) {
+        const Origin *origin = page->origins + i;
+        if (origin->links == 0) continue;
+        PyObject *pair = Py_BuildValue("(s#n)", origin->text, origin->size, origin->links);
+        if (pair == NULL || PyList_Append(list, pair) < 0) Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
 static int ascii(const char *text, Py_ssize_t size) {
     for (Py_ssize_t i = 0; i < size; i++)
         if ((unsigned char)text[i] > 127) return 0;
     return 1;
 }
 
+/* The page's own origin is the first that its links lead to. */
+static int own_origin(Page *page, PyObject *place) {
+    int https = page->origin_size > 8 && page->origin[4] == 's';
+    int scheme = https ? 8 : 7;
+    if (page->origin_size <= scheme ||
+        memcmp(page->origin, https ? "https://" : "http://", (size_t)scheme) != 0) {
+        PyErr_SetString(PyExc_ValueError, "an origin begins with http:// or https://");
+        return 0;
+    }
+    Py_INCREF(place);
+    page->origins[0] = (Origin){page->origin + scheme, page->origin_size - scheme, https, place, 0};
+    page->count = 1;
+    return 1;
+}
+
+/* Whether what `join` was called with is what it needs; says what is wrong if it is not. */
+static int good(const Page *page, Py_ssize_t slots) {
+    if (!ascii(page->origin, page->origin_size) || !ascii(page->directory, page->directory_size))
+        PyErr_SetString(PyExc_ValueError, "a canonical URL is ASCII");
+    else if (page->directory_size <= page->origin_size ||
+             memcmp(page->origin, page->directory, (size_t)page->origin_size) != 0 ||
+             page->directory[page->origin_size] != '/' ||
+             page->directory[page->directory_size - 1] != '/')
+        PyErr_SetString(PyExc_ValueError, "a directory begins with its origin and ends with '/'");
+    else if (slots < 1 || slots & (slots - 1))
+        PyErr_SetString(PyExc_ValueError, "slots must be a power of two");
+    else
+        return 1;
+    return 0;
+}
+
 static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
-    Page page = {0};
-    PyObject *hrefs, *origin, *directory, *sent;
-    if (!PyArg_ParseTuple(args, "O!UUOOOOO!O(nnO!OO):join", &PyList_Type, &hrefs, &origin,
-                          &directory, &page.ident, &page.domain, &page.depth, &page.flags,
-                          &PyList_Type, &page.links, &sent, &page.max_slashes, &page.max_query,
-                          &PyFrozenSet_Type, &page.endings, &page.hash, &page.fingerprint))
+    Page page;
+    PyObject *hrefs, *origin, *directory, *place, *sent;
+    if (!PyArg_ParseTuple(args, "O!UUO!OOO!O(nnnO!OOO):join", &PyList_Type, &hrefs, &origin,
+                          &directory, &PyTuple_Type, &place, &page.depth, &page.flags, &PyList_Type,
+                          &page.links, &sent, &page.max_repeats, &page.max_segments,
+                          &page.max_query, &PyFrozenSet_Type, &page.endings, &page.hash,
+                          &page.fingerprint, &page.place_of))
         return NULL;
+    if (PyTuple_Size(place) != 2)
+        return PyErr_Format(PyExc_TypeError, "a place is a domain id and a domain");
     page.origin = PyUnicode_AsUTF8AndSize(origin, &page.origin_size);
     page.directory = PyUnicode_AsUTF8AndSize(directory, &page.directory_size);
     if (page.origin == NULL || page.directory == NULL) return NULL;
-    for (Py_ssize_t i = page.origin_size; i < page.directory_size; i++)
-        page.directory_slashes += page.directory[i] == '/';
     Py_buffer slots;
     if (PyObject_GetBuffer(sent, &slots, PyBUF_WRITABLE) < 0) return NULL;
     Py_ssize_t count = slots.len / (Py_ssize_t)sizeof(int64_t);
-    PyObject *left = NULL;
-    if (!ascii(page.origin, page.origin_size) || !ascii(page.directory, page.directory_size))
-        PyErr_SetString(PyExc_ValueError, "a canonical URL is ASCII");
-    else if (count < 1 || count & (count - 1))
-        PyErr_SetString(PyExc_ValueError, "slots must be a power of two");
-    else {
+    PyObject *left = NULL, *counted = NULL, *found = NULL;
+    page.count = 0;
+    if (good(&page, count) && own_origin(&page, place)) {
         page.slots = slots.buf;
         page.mask = (uint64_t)count - 1;
         left = left_over(&page, hrefs);
+        if (left != NULL) counted = hosts(&page);
+        if (counted != NULL) found = PyTuple_Pack(2, left, counted);
     }
+    for (int i = 0; i < page.count; i++) Py_DECREF(page.origins[i].place);
+    Py_XDECREF(left);
+    Py_XDECREF(counted);
     PyBuffer_Release(&slots);
-    return left;
+    return found;
 }
 
 static PyMethodDef methods[] = {
     {"join", join, METH_VARARGS,
-     "join(hrefs, origin, directory, ident, domain, depth, flags, links, sent, rules)\n\n"
-     "Appends plain links that were not sent lately to `links`; returns the other hrefs.\n"
-     "rules: slashes allowed in a path, characters in a query, endings that are not text, the hash "
-     "of a URL with nothing to fold, the fingerprint of one with."},
+     "join(hrefs, origin, directory, place, depth, flags, links, sent, rules)\n\n"
+     "Appends plain links that were not sent lately to `links`; returns the other hrefs, and how\n"
+     "many of those that are done with lead to each host.\n"
+     "rules: how often a segment may occur in a path, segments of a path, characters of a query,\n"
+     "endings that are not text, the hash of a URL with nothing to fold, the fingerprint of one\n"
+     "with, and what gives the place of an origin, or None if its links are to be left over."},
     {NULL, NULL, 0, NULL},
 };
 

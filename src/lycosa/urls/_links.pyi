@@ -3,17 +3,25 @@ from collections.abc import Callable
 
 from lycosa.frontier.protocol import Link
 
-Rules = tuple[int, int, frozenset[str], Callable[[bytes], int], Callable[[str], int]]
+Place = tuple[int, str]
+Rules = tuple[
+    int,
+    int,
+    int,
+    frozenset[str],
+    Callable[[bytes], int],
+    Callable[[str], int],
+    Callable[[str], Place | None],
+]
 
 def join(
     hrefs: list[str],
     origin: str,
     directory: str,
-    ident: int,
-    domain: str,
+    place: Place,
     depth: int,
     flags: int,
     links: list[Link],
     sent: array[int],
     rules: Rules,
-) -> list[str]: ...
+) -> tuple[list[str], list[tuple[str, int]]]: ...

@@ -7,7 +7,7 @@ left out: `links` and `_links` resolve those that are wanted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from lycosa.urls.canonical import canonical, host_of
@@ -19,9 +19,15 @@ _absolute = re.compile(r"\s*+(?:https?:)?[/\\]{2}([^/?#\\\s]{1,300})", re.I).mat
 _other_scheme = re.compile(r"\s*+[a-z][a-z0-9+.-]{0,30}:", re.I).match
 
 
-def linked_hosts(hrefs: Iterable[str], base: str) -> dict[str, int]:
-    """How often each host is linked to; `base` is the URL that the links are relative to."""
+def linked_hosts(
+    hrefs: Iterable[str], base: str, taken: Sequence[tuple[str, int]] = ()
+) -> dict[str, int]:
+    """How often each host is linked to; `base` is the URL that the links are relative to. `taken`:
+    hosts, with their ports if they have any, and links to them that are not among the hrefs."""
     counts: dict[str, int] = {}
+    for written, links in taken:
+        name = written if ":" not in written else host_of(f"http://{written}/")
+        counts[name] = counts.get(name, 0) + links
     known: dict[str, str] = {}  # hosts by how they are written
     inside = 0
     own = host_of(base)
