@@ -71,7 +71,7 @@ class Job:
         world = World(self.world)
         place = world.place(world.seeds()[0])
         assert place is not None
-        hrefs = re.findall(b'<a href="([^"]*)"', Pages(world).own_part(place, 0))
+        hrefs = re.findall(b'<a href="([^"]*)"', Pages(world).own_part(place, place.site.root, 0))
         return len(set(hrefs))
 
     @property

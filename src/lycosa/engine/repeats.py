@@ -19,6 +19,7 @@ WAYS = 2  # simhashes remembered for each value of a band, 8 bytes each: 4 MiB i
 
 _BAND = (1 << BAND_BITS) - 1
 _ALL_BITS = (1 << 64) - 1
+_STARTS = tuple(band * WAYS << BAND_BITS for band in range(BANDS))  # where the bands' slots begin
 
 
 class Repeats:
@@ -43,11 +44,17 @@ class Repeats:
     def _seen(self, simhash: int) -> bool:
         """Whether one like it is remembered; from now on it is."""
         near, found = self._near, False
-        self._way = way = (self._way + 1) % WAYS
-        for band in range(BANDS):
-            value = simhash >> band * BAND_BITS & _BAND
-            slot = ((band << BAND_BITS) + value) * WAYS
-            for other in near[slot : slot + WAYS]:
-                found |= other != 0 and ((simhash ^ other) & _ALL_BITS).bit_count() <= NEAR
+        self._way = way = 1 - self._way
+        rest = simhash & _ALL_BITS
+        for start in _STARTS:
+            slot = start + WAYS * (rest & _BAND)
+            rest >>= BAND_BITS
+            one, other = near[slot], near[slot + 1]  # 0: none yet, most of the time
+            if (one and _near(simhash, one)) or (other and _near(simhash, other)):
+                found = True
             near[slot + way] = simhash
         return found
+
+
+def _near(one: int, other: int) -> bool:
+    return ((one ^ other) & _ALL_BITS).bit_count() <= NEAR

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_CHARS 32000
+#define MAX_CHARS 16000
 #define SHORT 3
 #define CAP 8
 #define SLOT_BITS 14

@@ -155,8 +155,9 @@ def shows(text: str, small: frozenset[str]) -> bool:
     """Whether small words of a language are frequent all over a text."""
     for stretch in _places(text, STRETCHES, STRETCH):
         words = stretch.lower().split()
-        known = [word for word in words if word in small]
-        if len(known) < LEAST_SMALL * len(words) or len(set(known)) < LEAST_KINDS:
+        if sum(map(small.__contains__, words)) < LEAST_SMALL * len(words):
+            return False
+        if len(small.intersection(words)) < LEAST_KINDS:
             return False
     return True
 

@@ -21,7 +21,7 @@ try:
 except ImportError:  # there was no C compiler when lycosa was installed
     compiled = None
 
-MAX_CHARS = 32_000  # of a text that count: enough to be taken for a copy, and 80 us at most
+MAX_CHARS = 16_000  # of a text that count: enough to be taken for a copy, and 40 us at most
 NEAR = 7  # bits in which texts may differ that are perhaps near duplicates
 
 SHORT = 3  # letters: "the" and "und" say little, and count once

@@ -21,7 +21,8 @@ from lycosa.simweb.world import Place, World
 FILLERS = 16
 _TAIL = b"</main><footer>This page is part of a simulated web.</footer></body></html>\n"
 _CACHED_BLOCKS = 10_000  # of about 3 KB
-_ANCHOR_BYTES = 60  # of one link, for the size of the fillers
+_ANCHOR_BYTES = 75  # of one link, for the size of the fillers
+_ORIGIN = "{origin}"
 _HEAD_GZIP = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nVary: Accept-Encoding\r\n"
     b"Content-Encoding: gzip\r\nContent-Length: %d\r\nConnection: %b\r\n\r\n"
@@ -87,7 +88,7 @@ class Pages:
             return self._robots(place, scheme, host, keep)
         number = page_number(target)
         if 0 <= number < place.pages:
-            return self._ordinary(place, number, gzip, keep)
+            return self._ordinary(place, f"{scheme}://{host}", number, gzip, keep)
         return self._other(place, scheme, host, target, keep)
 
     # Ordinary pages: the hot path
@@ -101,15 +102,17 @@ class Pages:
         return made
 
     def anchor(self, number: int) -> bytes:
-        """The link to an ordinary page of the same host."""
+        """The link to an ordinary page of the same host. Every second one names the host, as real
+        pages do in half of their links: _ORIGIN stands in its place."""
         anchors = self._anchors
         while len(anchors) <= number:
             path = page_path(len(anchors))
             name = path.rpartition("/")[2].removesuffix(".html").replace("-", " ") or "home"
-            anchors.append(f'<li><a href="{path}">Read {name}</a></li>\n'.encode())
+            origin = _ORIGIN if len(anchors) % 2 else ""
+            anchors.append(f'<li><a href="{origin}{path}">Read {name}</a></li>\n'.encode())
         return anchors[number]
 
-    def own_part(self, place: Place, number: int) -> bytes:
+    def own_part(self, place: Place, origin: str, number: int) -> bytes:
         """What a page does not share with others: its head, title and links."""
         world, site = self._world, place.site
         self.anchor(place.pages - 1)
@@ -126,7 +129,7 @@ class Pages:
         parts.append(_links_out(world.discovery(place, number)))
         parts += [html.encode() for _, html in world.extras(place, number)]
         parts.append(b"</ul></nav><main>\n")
-        return b"".join(parts)
+        return b"".join(parts).replace(_ORIGIN.encode(), origin.encode())
 
     def _inside(self, pages: int, run: int) -> bytes:
         block = self._blocks.get((pages, run))
@@ -144,8 +147,8 @@ class Pages:
             block = self._blocks[0, run] = _links_out(self._world.elsewhere(run))
         return block
 
-    def _ordinary(self, place: Place, number: int, gzip: bool, keep: bool) -> Reply:
-        own = self.own_part(place, number)
+    def _ordinary(self, place: Place, origin: str, number: int, gzip: bool, keep: bool) -> Reply:
+        own = self.own_part(place, origin, number)
         spec = self._world.spec
         fillers = self._fillers_of(place.site.lang if spec.languages else "")
         filler = fillers[draw(spec.seed, place.salt, number) % FILLERS]
