@@ -112,12 +112,24 @@ def _file(row: Row) -> str:
     return row.test.partition("::")[0]
 
 
-def record(entries: list[dict[str, str]]) -> None:
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
+def _commit() -> str:
+    """The commit that is tested, with a mark if anything but this table was changed since; '' if
+    nobody can tell."""
     try:
-        commit = subprocess.run(git, capture_output=True, text=True).stdout.strip() or "unknown"
+        name = _git("rev-parse", "--short=12", "HEAD")
+        changed = _git("status", "--porcelain", "--", ".", f":!{TABLE.relative_to(ROOT)}")
     except FileNotFoundError:
-        commit = "unknown"
+        return ""
+    return f"{name}-dirty" if name and changed else name
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def record(entries: list[dict[str, str]]) -> None:
+    commit = _commit() or "unknown"
     new = rows_of(entries, f"{datetime.now(UTC):%Y-%m-%d}", commit)
     old = parse_table(TABLE.read_text("utf-8")) if TABLE.exists() else []
     TABLE.write_text(merged(old, new), "utf-8")
