@@ -11,8 +11,8 @@ import pytest
 
 from lycosa.archive.warc import base32
 from lycosa.engine import harvest
-from lycosa.engine.harvest import SentLinks
 from lycosa.engine.page_rows import http_date_ms
+from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
 from lycosa.page.simhash import simhash
 from lycosa.records import Flag, Response, Truncated

@@ -6,7 +6,6 @@ files or time; what it makes is put into a `Batch`, which the store thread write
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from lycosa.engine.one_page_sites import OnePageSites, mark_of
 from lycosa.engine.page_rows import note_records, note_referrers, note_response, page_row
 from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
+from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch, Purge
 from lycosa.metrics import Stats
@@ -56,7 +56,6 @@ MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes 
 MOST_EDGES = 20_000  # of one batch: more than its pages have, unless they are made to fill memory
 LINKS = 40_000  # hrefs whose URLs are remembered, 450 bytes each: those of the sites in flight
 _UNKEPT = (Outcome.NOINDEX, Outcome.OTHER_LANGUAGE)
-SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +69,6 @@ class HarvestRules:
     keep_warc: bool = False
     languages: frozenset[str] = frozenset()  # pages in others are not kept; empty: all are
     keep_repeats: bool = False  # sites with one page for all URLs are crawled like others
-
-
-class SentLinks:
-    """Fingerprints of links that were lately sent to the store: most links of a page repeat.
-
-    One slot per fingerprint, the newer one wins: forgetting costs a look-up in the store, no more.
-    """
-
-    def __init__(self, slots: int = SENT_LINKS) -> None:
-        self.mask = slots - 1
-        self.slots = array("q", bytes(8 * slots))
-
-    def __contains__(self, fp: int) -> bool:
-        return self.slots[fp & self.mask] == fp
-
-    def add(self, fp: int) -> None:
-        self.slots[fp & self.mask] = fp
 
 
 class Harvest:
