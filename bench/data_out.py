@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -41,6 +42,7 @@ from lycosa.urls.fingerprint import content_hash, fingerprint
 PER_COMMIT = 1_000
 PER_DOMAIN = 50
 WORDS_PER_PAGE = 500
+PIECES = 10  # that a text is made of
 NOW_MS = 1_767_607_200_000
 LANGUAGES = ("en", "de", "fr", "es", "ru", "ja")
 
@@ -72,18 +74,22 @@ _vocabulary = [
     "".join(_chance.choices("etaoinshrdlucm", k=_chance.randint(2, 10))) for _ in range(8_000)
 ]
 _weights = [1 / (rank + 3) for rank in range(len(_vocabulary))]
-_texts = [" ".join(_chance.choices(_vocabulary, _weights, k=WORDS_PER_PAGE)) for _ in range(997)]
+_pieces = [
+    " ".join(_chance.choices(_vocabulary, _weights, k=WORDS_PER_PAGE // PIECES)) for _ in range(997)
+]
 _LETTERS = "etaoinshrdlucm"
 
 
 def said(number: int) -> str:
     """What a page says: pieces of texts, in a language of its domain."""
-    chance = random.Random(number)
-    words = []
-    for _ in range(10):
-        words += chance.choice(_texts).split()[: WORDS_PER_PAGE // 10]
-    letters = random.Random(number // PER_DOMAIN).sample(_LETTERS, len(_LETTERS))
-    return f"{number} {' '.join(words).translate(str.maketrans(_LETTERS, ''.join(letters)))}"
+    text = " ".join(random.Random(number).choices(_pieces, k=PIECES))
+    return f"{number} {text.translate(_language(number // PER_DOMAIN))}"
+
+
+@lru_cache(maxsize=64)
+def _language(number: int) -> dict[int, int]:
+    letters = random.Random(number).sample(_LETTERS, len(_LETTERS))
+    return str.maketrans(_LETTERS, "".join(letters))
 
 
 def nearly(text: str, number: int) -> str:

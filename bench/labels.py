@@ -32,19 +32,11 @@ TYPE = "text/html; charset=utf-8"
 def facts_of(body: bytes, headers: dict[str, str], status: int = 200, url: str = "") -> LabelFacts:
     """What the engine would tell of a page."""
     kind = headers.get("content-type", TYPE)
-    page = parse(body, kind)
-    return LabelFacts(
-        url,
-        status,
-        lambda name: headers.get(name.decode(), ""),
-        kind,
-        page.title,
-        page.text,
-        page.main,
-        page.signs,
-        len(page.links),
-        markup=body,
-    )
+
+    def header(name: bytes) -> str:
+        return headers.get(name.decode(), "")
+
+    return LabelFacts.of(parse(body, kind), url, status, header, kind, "", body)
 
 
 def lines_of(path: Path) -> Iterator[dict[str, object]]:

@@ -254,6 +254,6 @@ class PageRow:
     etag: str = ""
     modified_ms: int = 0  # what the server said: Last-Modified
     charset: str = ""
-    referrer: int = 0  # fingerprint of the URL that redirected here
+    referrer: int = 0  # fingerprint of the URL that redirected here; 0: none did
     warc_length: int = 0  # bytes of the response record
     warc_record: bytes = b""  # the UUID of the response record

@@ -11,8 +11,8 @@ import pytest
 
 from lycosa.archive.warc import base32
 from lycosa.engine import harvest
-from lycosa.engine.harvest import SentLinks
 from lycosa.engine.page_rows import http_date_ms
+from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
 from lycosa.page.simhash import simhash
 from lycosa.records import Flag, Response, Truncated
@@ -299,6 +299,18 @@ def test_what_a_response_says_is_kept_with_its_page() -> None:
     assert (kept.etag, kept.modified_ms) == ('"v1"', 1_794_909_600_000)
     assert kept.payload_digest == sha1(b"hello").digest()
     assert (kept.truncated, kept.charset, kept.referrer) == ("", "utf-8", 0)
+
+
+def test_rows_tell_which_url_redirected_to_them() -> None:
+    bench = Bench()
+    first, second, last = (queued(f"https://a.test/{name}") for name in ("one", "two", "three"))
+    moved = Response(made_request(first.url), 301, b"HTTP/1.1 301 X\r\n\r\n", b"")
+    bench.page(b"before")
+    result = Result(bench.held, 1.0, 2.0, requests=3)
+    result.moved = [(first, second.url, moved), (second, last.url, moved)]
+    result.failed = [(last, "reset", 0)]
+    bench.harvest.take(result, bench.batch, bench.stats)
+    assert [row.referrer for row in bench.batch.pages] == [0, 0, first.fp, second.fp]
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "Tue, 99 Nov 2026", "x" * 9000, "1 Jan 99999"])

@@ -10,8 +10,8 @@ import pytest
 
 from lycosa.engine import harvest, loop
 from lycosa.engine.errands import KEPT as SHARED_KEPT
-from lycosa.engine.harvest import SentLinks
 from lycosa.engine.scheduler import RECENT, Scheduler
+from lycosa.engine.sent_links import SentLinks
 from lycosa.fetch.addresses import Allowed, SharedAddresses, public
 from lycosa.fetch.dns import Answer, Resolver
 from lycosa.fetch.poller import Poller

@@ -23,6 +23,7 @@ from xxhash import xxh3_64_intdigest
 from lycosa.archive import ledger, text
 from lycosa.archive.segments import segment_id, segment_name
 from lycosa.engine import harvest
+from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
 from lycosa.errors import LycosaError
 from lycosa.fetch import receive, transfer
@@ -398,7 +399,7 @@ def fresh_bench() -> Bench:
     """One for all inputs, made new in what an input may change."""
     if not _BENCH:
         _BENCH.append(Bench(keep_warc=True))
-        _BENCH[0].harvest.sent = harvest.SentLinks(1 << 10)
+        _BENCH[0].harvest.sent = SentLinks(1 << 10)
     bench = _BENCH[0]
     bench.batch, bench.stats = Batch(), Stats()
     bench.harvest.sent.slots[:] = array("q", bytes(8 << 10))

@@ -30,23 +30,21 @@ LINKS = "".join(f"<li><a href=/{i}>The story of number {i}</a></li>" for i in ra
 MENU = f"<nav><ul>{LINKS}</ul></nav>"
 
 
+def _bench() -> Any:
+    path = Path(__file__).parents[2] / "bench" / "labels.py"
+    spec = importlib.util.spec_from_file_location("bench_labels", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+bench = _bench()
+
+
 def labelled(html: str, status: int = 200, headers: dict[str, str] | None = None) -> str:
     """The label of a page."""
-    body = html.encode()
-    page = parse(body, "text/html; charset=utf-8")
-    told = headers or {}
-    facts = LabelFacts(
-        "https://www.mill.example/a/b",
-        status,
-        lambda name: told.get(name.decode(), ""),
-        "text/html",
-        page.title,
-        page.text,
-        page.main,
-        page.signs,
-        len(page.links),
-        markup=body,
-    )
+    facts = bench.facts_of(html.encode(), headers or {}, status, "https://www.mill.example/a/b")
     found, reason = label(facts)
     assert found in LABELS
     assert 0 < len(reason) <= 200
@@ -282,19 +280,9 @@ def test_a_page_of_nothing_but_phrases_takes_a_bounded_time() -> None:
     assert time.thread_time() - start < 0.02
 
 
-def bench() -> Any:
-    path = Path(__file__).parents[2] / "bench" / "labels.py"
-    spec = importlib.util.spec_from_file_location("bench_labels", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_frozen_pages_get_their_labels() -> None:
-    judges = bench()
-    found = judges.frozen()
-    for name, (precision, recall) in judges.judged(found).items():
+    found = bench.frozen()
+    for name, (precision, recall) in bench.judged(found).items():
         assert min(precision, recall) >= LEAST, (name, precision, recall)
     real = sum(n for (want, got), n in found.items() if (want in REAL) == (got in REAL))
     assert real / sum(found.values()) >= 0.93
@@ -305,6 +293,5 @@ LEAST = 0.9  # precision and recall of each label
 
 def test_the_pages_that_rules_were_tried_on_get_their_labels() -> None:
     """They show that a change breaks something, not how good the rules are."""
-    judges = bench()
-    for name, (precision, recall) in judges.judged(judges.frozen(judges.TRIED)).items():
+    for name, (precision, recall) in bench.judged(bench.frozen(bench.TRIED)).items():
         assert min(precision, recall) >= LEAST, (name, precision, recall)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import random
+import re
+from zlib import crc32
 
 import pytest
 
 from lycosa.page.resemblance import NEAR_DUPLICATE, SKETCH, Sketch, jaccard, shingles
-from lycosa.page.simhash import MAX_CHARS, runs, words
+from lycosa.page.simhash import (
+    ASCII_SEPARATORS,
+    MAX_CHARS,
+    SEPARATORS,
+    UNSPACED,
+    char_class,
+    runs,
+)
+from lycosa.page.word_hashes import word_hashes
 
 SEED = int(os.environ.get("LYCOSA_SEED", "1"))
 
@@ -77,16 +87,53 @@ def test_sketches_are_the_same_in_every_process() -> None:
     ]
 
 
+_words = re.compile(
+    f"[{char_class(UNSPACED)}]|[^{ASCII_SEPARATORS}{char_class(SEPARATORS)}{char_class(UNSPACED)}]+"
+).findall
+
+
+def words(text: str) -> list[int]:
+    """As plain as it can be said."""
+    found = _words(text[:MAX_CHARS].lower())
+    return [crc32(word.encode("utf-8", "replace")) for word in found]
+
+
 def test_words_are_those_of_runs_however_a_text_is_written() -> None:
-    assert words("Eine Größe: 日本 x") == [b"eine", "größe".encode(), *map(str.encode, "日本x")]
+    told = ["eine", "größe", *"日本x"]
+    assert word_hashes("Eine Größe: 日本 x") == [crc32(word.encode()) for word in told]
     chance = random.Random(SEED)
     for _ in range(200):
         text = "".join(chr(chance.randrange(128)) for _ in range(chance.randrange(300)))
-        plain = [run.encode() for run, _ in runs(text)]
-        assert words(text) == plain
-        assert words(text + " é") == [*plain, "é".encode()]
-    assert words("a " * MAX_CHARS) == [b"a"] * (MAX_CHARS // 2)
-    assert words("half \ud800 a character") == [b"half", b"a", b"character"]
+        plain = [crc32(run.encode()) for run, _ in runs(text)]
+        assert word_hashes(text) == plain
+        assert word_hashes(text + " é") == [*plain, crc32("é".encode())]
+    assert word_hashes("a " * MAX_CHARS) == [crc32(b"a")] * (MAX_CHARS // 2)
+    assert word_hashes("half \ud800 a character") == words("half a character")
+
+
+def test_all_ways_to_cut_a_text_give_the_same_words() -> None:
+    """Every character, among few and among many words of ASCII; and texts of all scripts."""
+    around = " plain words" * 9
+    for code in range(0x80, 0x110000, 1 if SEED != 1 else 3):
+        text = f"A{chr(code)}b"
+        assert word_hashes(text) == words(text), hex(code)
+        if code < 0x3200:
+            assert word_hashes(text + around) == words(text + around), hex(code)
+    chance = random.Random(SEED)
+    blocks = ((0, 128), (0, 0x250), (0x2000, 0x3200), (0x4E00, 0x9FFF), (0, 0x110000))
+    for _ in range(3_000):
+        chars = [chr(chance.randrange(*chance.choice(blocks))) for _ in range(30)]
+        text = "".join(chars[: chance.randrange(30)]) + around * chance.randrange(3)
+        assert word_hashes(text) == words(text), ascii(text)
+
+
+def test_a_sketch_has_the_least_shingles_whether_many_are_the_same_or_not() -> None:
+    chance = random.Random(SEED)
+    for vocabulary in (3, 10, 12, 30, 3_000):
+        text = " ".join(f"w{chance.randrange(vocabulary)}" for _ in range(3_000))
+        found = sorted(shingles(text))
+        assert sorted(Sketch.of(text).hashes) == found[:SKETCH], vocabulary
+        assert Sketch.of(text).limit == (found[SKETCH - 1] if len(found) >= SKETCH else None)
 
 
 def two_texts(chance: random.Random, number: int) -> tuple[str, str]:

@@ -43,6 +43,7 @@ PURE = {
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files", "engine/orders"),
     *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
+    "engine/sent_links",
     *("node/seed_file", "node/first_visits", "node/deaths"),
     *("export/surt", "export/tables", "export/cdxj", "export/card"),
     *("export/warc_records",),

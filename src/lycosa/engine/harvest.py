@@ -6,7 +6,6 @@ files or time; what it makes is put into a `Batch`, which the store thread write
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,9 +14,10 @@ from xxhash import xxh3_64_intdigest
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
 from lycosa.engine.one_page_sites import OnePageSites, mark_of
-from lycosa.engine.page_rows import note_records, note_response, page_row
+from lycosa.engine.page_rows import note_records, note_referrers, note_response, page_row
 from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
+from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
 from lycosa.frontier.protocol import Batch, Purge
 from lycosa.metrics import Stats
@@ -56,7 +56,6 @@ MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes 
 MOST_EDGES = 20_000  # of one batch: more than its pages have, unless they are made to fill memory
 LINKS = 40_000  # hrefs whose URLs are remembered, 450 bytes each: those of the sites in flight
 _UNKEPT = (Outcome.NOINDEX, Outcome.OTHER_LANGUAGE)
-SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +69,6 @@ class HarvestRules:
     keep_warc: bool = False
     languages: frozenset[str] = frozenset()  # pages in others are not kept; empty: all are
     keep_repeats: bool = False  # sites with one page for all URLs are crawled like others
-
-
-class SentLinks:
-    """Fingerprints of links that were lately sent to the store: most links of a page repeat.
-
-    One slot per fingerprint, the newer one wins: forgetting costs a look-up in the store, no more.
-    """
-
-    def __init__(self, slots: int = SENT_LINKS) -> None:
-        self.mask = slots - 1
-        self.slots = array("q", bytes(8 * slots))
-
-    def __contains__(self, fp: int) -> bool:
-        return self.slots[fp & self.mask] == fp
-
-    def add(self, fp: int) -> None:
-        self.slots[fp & self.mask] = fp
 
 
 class Harvest:
@@ -110,7 +92,7 @@ class Harvest:
 
     def take(self, result: Result, batch: Batch, stats: Stats) -> None:
         """Everything that came of one visit."""
-        now_ms, held = result.ended_ms, result.held
+        now_ms, held, before = result.ended_ms, result.held, len(batch.pages)
         stats.requests += result.requests
         stats.robots_fetched += result.robots_fetched
         for url, target, response in result.moved:
@@ -126,8 +108,8 @@ class Harvest:
             self._found(held, target, depth, flags, batch, stats)
         if result.page is not None:
             self._page(held, *result.page, batch, stats, now_ms)
-            if result.moved:
-                batch.pages[-1].referrer = result.moved[-1][0].fp
+        if result.moved:
+            note_referrers(batch.pages[before:], result.moved)
         self._cap(held, batch)
 
     def _moved(
@@ -230,48 +212,81 @@ class Harvest:
         batch: Batch,
         stats: Stats,
     ) -> None:
+        """A page with status 200: a sitemap, text, or something else."""
         encoding = response.joined(b"content-encoding")
         limit = min(self.rules.max_decoded, LOOKED_AT)
         body, _, problem = decode(response.body, encoding, limit)
         if problem and not body:
             row.outcome = Outcome.UNDECODABLE
-            return
-        if url.flags & Flag.SITEMAP:
+        elif url.flags & Flag.SITEMAP:
             row.outcome = Outcome.SITEMAP
             self._sitemap(held, url, body, batch, stats)
-            return
-        content_type = response.joined(b"content-type")
-        if kind_of(content_type, body) == OTHER:
+        elif kind_of(response.joined(b"content-type"), body) == OTHER:
             # Its type was not told, or could not be seen before unpacking.
             row.outcome = Outcome.NOT_TEXT
-            return
+        else:
+            parsed = self._parsed(url, response, body)
+            wanted = self._said(held, url, response, parsed, body, row, stats)
+            self._leads(held, url, parsed, wanted, batch, stats)
+
+    def _parsed(self, url: QueuedUrl, response: Response, body: bytes) -> Parsed:
+        """The page as its markup and its headers have it."""
+        content_type = response.joined(b"content-type")
         tld = host_of(url.url).rpartition(".")[2]
         parsed = parse(body, content_type, tld=tld, obey_nofollow=self.rules.obey_nofollow)
         noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"))
         parsed.noindex |= noindex
         parsed.nofollow |= nofollow
+        return parsed
+
+    def _said(
+        self,
+        held: Held,
+        url: QueuedUrl,
+        response: Response,
+        parsed: Parsed,
+        body: bytes,
+        row: PageRow,
+        stats: Stats,
+    ) -> bool:
+        """Keep what a page says, if it may be kept; whether it is in a wanted language."""
         row.title = parsed.title[:TITLE_CHARS]
         row.charset = parsed.charset
         found = languages(parsed.main or parsed.text, parsed.lang)
         wanted = self._in_wanted(found, parsed.lang)
         if parsed.noindex:
             row.outcome = Outcome.NOINDEX
+            return wanted
+        if found:
+            row.language, row.language_score = found[0][0], round(100 * found[0][1])
+        if wanted:
+            _label(response, row, parsed, body)
+            self._keep_text(url, parsed, row, found)
+            self._note_repeats(held, row, stats)
         else:
-            if found:
-                row.language, row.language_score = found[0][0], round(100 * found[0][1])
-            if wanted:
-                _label(response, row, parsed, body)
-                self._keep_text(url, parsed, row, found)
-                self._repeats.count(row.content_hash, row.simhash, stats)
-                mark = mark_of(row.text_chars, row.content_hash, row.simhash)
-                self._one_page.note(held.id, mark)
-            else:
-                row.outcome = Outcome.OTHER_LANGUAGE
+            row.outcome = Outcome.OTHER_LANGUAGE
+        return wanted
+
+    def _note_repeats(self, held: Held, row: PageRow, stats: Stats) -> None:
+        """Whether other pages say the same, of the crawl and of the domain."""
+        self._repeats.count(row.content_hash, row.simhash, stats)
+        self._one_page.note(held.id, mark_of(row.text_chars, row.content_hash, row.simhash))
+
+    def _leads(
+        self,
+        held: Held,
+        url: QueuedUrl,
+        parsed: Parsed,
+        wanted: bool,
+        batch: Batch,
+        stats: Stats,
+    ) -> None:
+        """Where a page leads to. Where a wanted language is found, links count from there, as from
+        a seed."""
         if not (parsed.nofollow and self.rules.obey_nofollow):
-            base = canonical(parsed.base, url.url) if parsed.base else None
-            # Where a wanted language is found, links count from there, as from a seed.
+            base = (canonical(parsed.base, url.url) if parsed.base else None) or url.url
             depth = 1 if self.rules.languages and wanted else url.depth + 1
-            hosts = self._links(held, parsed.links, base or url.url, depth, batch, stats)
+            hosts = self._links(held, parsed.links, base, depth, batch, stats)
             _note_edges(batch.edges, host_of(url.url), hosts)
         if parsed.links_dropped:
             _count(stats.drops, Drop.LINKS_PER_PAGE, parsed.links_dropped)
@@ -457,21 +472,10 @@ def _canonical_of(parsed: Parsed, url: str) -> str:
 
 def _label(response: Response, row: PageRow, parsed: Parsed, body: bytes) -> None:
     """What kind of page it is."""
-    row.label, row.label_reason = label(
-        LabelFacts(
-            row.url,
-            row.status,
-            response.header,
-            row.content_type,
-            parsed.title,
-            parsed.text,
-            parsed.main,
-            parsed.signs,
-            len(parsed.links),
-            row.truncated,
-            body,
-        )
+    facts = LabelFacts.of(
+        parsed, row.url, row.status, response.header, row.content_type, row.truncated, body
     )
+    row.label, row.label_reason = label(facts)
 
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:

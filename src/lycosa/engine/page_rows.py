@@ -6,12 +6,14 @@ Owns how much of a header is kept. What the body says is added by `harvest`.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from lycosa.archive.warc import record_uuid, response_length
 from lycosa.engine.scheduler import Held
-from lycosa.records import PageRow, QueuedUrl, Response, Truncated
+from lycosa.records import PageRow, QueuedUrl, Response, Truncated, Url
+from lycosa.urls.fingerprint import fingerprint
 
 TYPE_CHARS = 100
 ETAG_CHARS = 128  # of a longer one nothing is kept: a part of it can't be sent back
@@ -44,6 +46,15 @@ def note_records(row: PageRow, parts: tuple[bytes, ...]) -> None:
     if parts:
         row.warc_record = record_uuid(parts)
         row.warc_length = response_length(parts)
+
+
+def note_referrers(
+    rows: Iterable[PageRow], moved: Iterable[tuple[QueuedUrl, Url, Response | None]]
+) -> None:
+    """Which URL redirected to each of these rows, of one visit."""
+    led = {fingerprint(target): url.fp for url, target, _ in moved}
+    for row in rows:
+        row.referrer = led.get(row.fp, 0)
 
 
 @lru_cache(maxsize=256)

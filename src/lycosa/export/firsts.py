@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lycosa.errors import LycosaError
 
-CACHE_KIB = 32 << 10  # of the file in memory
+CACHE_KIB = 8 << 10  # of the file in memory
 _NAME = "firsts.sqlite"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
 from lycosa.page import label_rules as rules
 from lycosa.page.label_markup import bare, first_links, hidden, in_link, own_links
@@ -34,6 +35,9 @@ from lycosa.page.label_search import (
     words_of,
 )
 from lycosa.page.signs import Signs
+
+if TYPE_CHECKING:
+    from lycosa.page.html import Parsed
 
 TEXT_CHARS = 4_000  # of all text that are searched
 MAIN_CHARS = 1_500  # of the main text
@@ -76,6 +80,21 @@ class LabelFacts:
     links: int = 0
     truncated: str = ""
     markup: bytes = b""  # the beginning of the body, unpacked
+
+    @classmethod
+    def of(
+        cls,
+        page: Parsed,
+        url: str,
+        status: int,
+        header: Callable[[bytes], str],
+        content_type: str,
+        truncated: str,
+        markup: bytes,
+    ) -> Self:
+        """Of a page that was parsed, and what is known of its response."""
+        told = page.title, page.text, page.main, page.signs, len(page.links)
+        return cls(url, status, header, content_type, *told, truncated, markup)
 
 
 def label(facts: LabelFacts) -> tuple[str, str]:

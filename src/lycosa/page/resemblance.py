@@ -13,24 +13,36 @@ from __future__ import annotations
 
 from array import array
 from typing import NamedTuple, Self
-from zlib import crc32
 
-from lycosa.page.simhash import words
+from lycosa.page.word_hashes import word_hashes
 
 SHINGLE = 3  # words in a row; with four, an edit of 5 % could cost more than NEAR_DUPLICATE allows
 NEAR_DUPLICATE = 0.7  # of all shingles of two texts that both have
 DRIFTED = 0.5  # texts below it are not in one cluster, even if a third is near to both
 SKETCH = 512  # hashes of a text, eight bytes each
+ENOUGH = 900  # shingles that are sorted to have SKETCH of them, unless many are the same
 
 Shingles = frozenset[int]
 
 
 def shingles(text: str) -> Shingles:
     """What a text consists of, as numbers of 64 bits: the same in every process."""
-    hashes = list(map(crc32, words(text)))
+    return _shingles(word_hashes(text))
+
+
+def _shingles(hashes: list[int]) -> Shingles:
     if len(hashes) < SHINGLE:
         return frozenset((hash(tuple(hashes)),)) if hashes else frozenset()
     return frozenset(map(hash, zip(hashes, hashes[1:], hashes[2:], strict=False)))
+
+
+def _least(hashes: list[int]) -> list[int]:
+    """The SKETCH smallest shingles of a text that has as many, and perhaps some more, in order."""
+    # Shingles are spread evenly over 64 bits: most texts have enough below this number, and the
+    # others are neither gathered nor sorted.
+    limit = int((ENOUGH / len(hashes) - 0.5) * 2**64)
+    threes = map(hash, zip(hashes, hashes[1:], hashes[2:], strict=False))
+    return sorted({each for each in threes if each <= limit})
 
 
 def jaccard(one: Shingles, other: Shingles) -> float:
@@ -48,15 +60,18 @@ class Sketch(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        found = shingles(text)
-        return cls._made(found if len(found) < SKETCH else frozenset(sorted(found)[:SKETCH]))
+        hashes = word_hashes(text)
+        least = _least(hashes) if len(hashes) > ENOUGH else []
+        if len(least) < SKETCH:
+            found = _shingles(hashes)
+            if len(found) < SKETCH:
+                return cls(found, None)
+            least = sorted(found)
+        return cls(frozenset(least[:SKETCH]), least[SKETCH - 1])
 
     @classmethod
     def unpacked(cls, data: bytes) -> Self:
-        return cls._made(frozenset(array("q", data)))
-
-    @classmethod
-    def _made(cls, hashes: Shingles) -> Self:
+        hashes = frozenset(array("q", data))
         return cls(hashes, max(hashes) if len(hashes) >= SKETCH else None)
 
     def packed(self) -> bytes:

@@ -52,14 +52,14 @@ _TOP_BIT = 1 << 63
 _LANE = (1 << 32) - 1
 
 
-def _class(ranges: tuple[tuple[int, int], ...]) -> str:
+def char_class(ranges: tuple[tuple[int, int], ...]) -> str:
+    """Ranges as they stand in the brackets of an expression."""
     return "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in ranges)
 
 
-_SEPARATOR = r"\x00-/:-@\[-`{-\x7f" + _class(SEPARATORS)
-_runs = re.compile(f"([{_class(UNSPACED)}]+)|[^{_SEPARATOR}{_class(UNSPACED)}]+").finditer
-_words = re.compile(f"[{_class(UNSPACED)}]|[^{_SEPARATOR}{_class(UNSPACED)}]+").findall
-_ASCII = bytes(code if chr(code).isalnum() else 32 for code in range(128)).lower() + bytes(128)
+ASCII_SEPARATORS = r"\x00-/:-@\[-`{-\x7f"
+_SEPARATOR = ASCII_SEPARATORS + char_class(SEPARATORS)
+_runs = re.compile(f"([{char_class(UNSPACED)}]+)|[^{_SEPARATOR}{char_class(UNSPACED)}]+").finditer
 _FOLDED = {
     code: code + ahead
     for low, high, ahead in CAPITALS
@@ -83,15 +83,6 @@ def runs(text: str) -> Iterator[tuple[str, bool]]:
     Of the text MAX_CHARS are looked at."""
     for found in _runs(text[:MAX_CHARS].translate(_FOLDED)):
         yield found[0], found[1] is not None
-
-
-def words(text: str) -> list[bytes]:
-    """The words of a text in small letters and UTF-8, of scripts without spaces single characters;
-    of as much as `runs` looks at."""
-    counts = text[:MAX_CHARS]
-    if counts.isascii():  # the same at a quarter of the cost
-        return counts.encode().translate(_ASCII).split()
-    return "\n".join(_words(counts.lower())).encode("utf-8", "replace").split()
 
 
 def simhash_in_python(text: str) -> int:

@@ -67,7 +67,7 @@ class Page:
     etag: str
     modified_ms: int  # what the server said; 0 unknown
     charset: str
-    referrer: str  # fingerprint of the URL that redirected here
+    referrer: str  # fingerprint of the URL that redirected here; "": none did
     warc_length: int  # bytes of the response record; 0 unknown
     warc_record: str  # its id
 

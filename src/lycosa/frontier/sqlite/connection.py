@@ -18,6 +18,7 @@ from lycosa.frontier.open import DATABASE, HELPERS
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 BEGIN_AGAIN = 0.002  # seconds between two tries of somebody who has no turn
 CACHE_KIB = 64 << 10
+READ_CACHE_KIB = 4 << 10  # who reads goes through a table once: more would only be filled
 OLDEST = (3, 33)  # UPDATE FROM
 # Random keys touch pages all over the file. Writing them back once per 16 MB of log instead of per
 # 4 MB saves writes; much more would make the commit that does it wait for seconds.
@@ -122,6 +123,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         mode = "ro" if Path(f"{path.resolve()}-wal").exists() else "ro&immutable=1"
     db = connect(path, mode)
     db.execute("PRAGMA query_only = ON")
+    db.execute(f"PRAGMA cache_size = -{READ_CACHE_KIB}")
     return db
 
 
