@@ -21,15 +21,21 @@ from lycosa.frontier.filters import EVERY_PAGE, Filter
 from lycosa.reading import contents
 from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
+from lycosa.reading.examples import examples
 from lycosa.reading.filters import Filters, filter_of
 from lycosa.reading.names import known_domain
+from lycosa.reading.queue import queued_pages
 from lycosa.reading.sample import drawn
 from lycosa.reading.status import gathered, status_of
+from lycosa.reading.tops import domain_lines
 from lycosa.reading.values import (
     Domain,
+    DomainLine,
     Explanation,
+    Listed,
     Page,
     PageResponse,
+    QueuedPage,
     Status,
     TextPage,
     page_of,
@@ -85,7 +91,23 @@ class Crawl:
 
     def domain(self, name: str) -> Domain:
         """What is known of a domain; raises UserError for one that the crawl never met."""
-        return domain_facts(self._reader, known_domain(self._reader, name))
+        return domain_facts(self._reader, known_domain(self._reader, name), self.directories.paths)
+
+    def domains(self, sort: str = "pages", limit: int = 50) -> Listed[DomainLine]:
+        """Domains, the first by 'pages', 'queued', 'failing', 'delay' or 'slowest'; `of` of the
+        list says what they are the first of: a large crawl is not looked through."""
+        return domain_lines(self._reader, self.directories.paths, sort, limit)
+
+    def queue(
+        self, domain: str | None = None, pattern: str | None = None, limit: int = 50
+    ) -> Listed[QueuedPage]:
+        """URLs that are to be fetched: of a domain, those that fit a pattern (as in
+        --exclude-file), or what comes next; `of` of the list says what was looked at."""
+        return queued_pages(self._reader, domain, pattern, limit)
+
+    def examples(self, outcome: str, limit: int = 10) -> Listed[Page]:
+        """Some URLs with an outcome, the newest first, without looking through a large crawl."""
+        return examples(self._reader, self.directories.paths, outcome, limit)
 
     # -- lists of pages -------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from lycosa.errors import UserError
 from lycosa.urls.canonical import canonical, split
-from lycosa.urls.domains import registrable
+from lycosa.urls.domains import domain_of, registrable
 
 _HOSTS_REMEMBERED = 50_000  # about 150 bytes each
 
@@ -128,6 +128,15 @@ class _Glob:
                 return False
             at += len(piece)
         return True
+
+
+def registrable_of(entry: str) -> str:
+    """The one registrable domain that an entry, as `parse_excludes` returns it, can hit; '' if
+    there may be several."""
+    host = _before_path(entry)
+    if _kind(entry) == "suffix" or "*" in host:
+        return ""
+    return domain_of(host)
 
 
 def _kind(entry: str) -> str:
