@@ -125,7 +125,7 @@ def test_a_row_of_the_queue_tells_its_time() -> None:
     assert QueueRow(1, (3 << 42) | 1_800_000_000_000, 1, "u", 3, 0, 0).found_ms == 1_800_000_000_000
 
 
-BOUNDED = {
+BOUNDED: dict[str, dict[str, Any]] = {
     "most_pages": {"most": 5, "limit": 5},
     "most_queued": {"most": 5, "limit": 5},
     "longest_delay": {"most": 5, "limit": 5},

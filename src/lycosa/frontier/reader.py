@@ -231,9 +231,13 @@ class Reader:
             "outcomes": tallied(counts, "outcome"),
             "languages": tallied(counts, "language"),
             "labels": tallied(counts, "label"),
-            "origins": [Origin(**each) for each in self._rows("domain_origins", id=ident)],
+            "origins": self.origins(name),
             "now_ms": self._source.now_ms(),
         }
+
+    def origins(self, name: str) -> list[Origin]:
+        """What is known of the origins of a domain, in the order of their names."""
+        return [Origin(**each) for each in self._rows("domain_origins", id=domain_id(name))]
 
     def domains_among(self, names: Iterable[str]) -> list[str]:
         """Those of these domains that the crawl knows."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DOMAINS_LOOKED_AT = 50_000  # rows of the table of domains that one list is made of
 PAGES_LOOKED_AT = 20_000  # rows of the table of pages: they are larger
+DOMAIN_PAGES = 4_000  # pages of one domain: each is found by an index, somewhere in the table
 QUEUE_CHUNK = 2_000  # rows of the queue in one statement
 
 # Which statement makes a list of domains, by what it is sorted by.
@@ -87,7 +88,7 @@ class Survey:
         rows = self._rows("domains_of", ids=self._source.numbers(list(ids)))
         return {row["id"]: row for row in rows}
 
-    def counts(self, ident: int, most: int = PAGES_LOOKED_AT) -> list[dict[str, Any]]:
+    def counts(self, ident: int, most: int = DOMAIN_PAGES) -> list[dict[str, Any]]:
         """The pages of a domain by outcome, language and label. Of a domain with more pages than
         `most`, so many by chance: they are read in the order of a hash."""
         return self._rows("domain_counts", id=ident, most=most)

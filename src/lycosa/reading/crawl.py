@@ -41,6 +41,7 @@ from lycosa.reading.values import (
     page_of,
 )
 from lycosa.reading.why import explain, explanation, gather
+from lycosa.records import Origin
 from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
@@ -208,9 +209,17 @@ class Crawl:
             if kind == "edges" and length:
                 yield from contents.edges(self.directories, segment, length)
 
+    def now_ms(self) -> int:
+        """The time of the crawl's store, which all its moments are by."""
+        return self._reader.now_ms()
+
     def newest_page(self) -> int:
         """The id of the page that was recorded last; 0 if there is none."""
         return self._reader.newest_page()
+
+    def origins(self, domain: str) -> list[Origin]:
+        """What is known of the origins of a domain, with their rules as they are stored."""
+        return self._reader.origins(domain)
 
     def exclusions(self) -> tuple[str, ...]:
         """What the crawl must not visit now: one domain, host or URL pattern a line."""

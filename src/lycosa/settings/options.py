@@ -254,13 +254,18 @@ NAMESERVER = ValueKind("an IP address, or one with a port such as 192.0.2.1:53",
 LANGUAGE = ValueKind("the code of a language such as de, pt or zh", parse_language)
 PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
-READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
+READERS = (
+    *("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify"),
+    "queue",
+)
 EVERY = ("crawl", "check", *READERS)
 EXPORTERS = ("export", "query")
-OF_NODES = ("sample", *EXPORTERS)  # they read the directories of several nodes
+LOOKERS = ("domains", "domain", "top")
+OF_NODES = ("sample", *LOOKERS, *EXPORTERS)  # they read the directories of several nodes
 STORED = (*EVERY, *OF_NODES)
 LOGGERS = ("crawl", "demo")
-CHOOSERS = ("pages", *OF_NODES)  # commands with the filters of pages
+CHOOSERS = ("pages", "sample", *EXPORTERS)  # commands with the filters of pages
+SORTS = ("pages", "queued", "failing", "delay", "slowest")  # of `frontier/survey`
 
 # fmt: off
 OPTIONS: tuple[Option, ...] = (
@@ -391,6 +396,27 @@ OPTIONS: tuple[Option, ...] = (
            " each time"),
     Option("limit", number(1, 10**9), 100, "at most this many", "N", commands=("pages",),
            flag_only=True),
+    Option("sort", choice(*SORTS), "pages", "what comes first: the most pages, the most queued"
+           " URLs, the most failures, the longest Crawl-delay, the slowest responses", "NAME",
+           commands=("domains",), flag_only=True),
+    Option("limit", number(1, 1_000), 50, "at most this many", "N", commands=("domains",),
+           flag_only=True),
+    Option("domain", TEXT, "", "only URLs of this domain, in the order in which they are fetched",
+           "NAME", commands=("queue",), flag_only=True),
+    Option("pattern", TEXT, "", "only URLs that fit this domain, host or URL pattern, as in"
+           " --exclude-file", "PATTERN", commands=("queue",), flag_only=True),
+    Option("limit", number(1, 10_000), 50, "at most this many", "N", commands=("queue",),
+           flag_only=True),
+    Option("domain", TEXT, "", "answer the owner of this domain: when it was visited, what was"
+           " asked for, which robots.txt was in force, how long the pauses were", "NAME",
+           commands=("audit",), flag_only=True),
+    Option("since", WHEN, None, "with --domain: only visits of the last 2h, 1d and so on, or from"
+           " this day on", "TIME", commands=("audit",), flag_only=True, shown_default="all"),
+    Option("until", WHEN, None, "with --domain: only older visits, or from before this day",
+           "TIME", commands=("audit",), flag_only=True, shown_default="all"),
+    Option("limit", number(1, 10_000), 20, "with --domain: list at most this many visits, the last",
+           "N", commands=("audit",), flag_only=True),
+    Option("once", SWITCH, False, "print one line and end", commands=("top",), flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),
     Option("list", SWITCH, False, "list the exclusions", commands=("exclude",), flag_only=True),
     Option("remove", SWITCH, False, "take these exclusions back, and queue again what they took"

@@ -19,6 +19,7 @@ from lycosa.frontier.protocol import StoreRules
 from lycosa.urls.scope import ScopeRules
 
 _NO_LIMIT = 0  # of the whole numbers below
+BOT_VERSION = "1.0"  # of a bot with a name of its own: ours would say nothing of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class CrawlSettings:
 
     email: str
     contact_url: str = ""
+    bot_name: str = "lycosa"  # in the user agent, and the name that robots.txt files are read by
     delay: float = 70.0  # s
     ip_delay: float = 1.0  # s
     ip_delay_given: bool = False  # else it follows the delay
@@ -47,7 +49,8 @@ class CrawlSettings:
     def user_agent(self) -> str:
         """Derived, not stored: a newer version may go on with an older crawl."""
         contact = f"+{self.contact_url}; " if self.contact_url else ""
-        return f"lycosa/{__version__} ({contact}mailto:{self.email})"
+        version = __version__ if self.bot_name == "lycosa" else BOT_VERSION
+        return f"{self.bot_name}/{version} ({contact}mailto:{self.email})"
 
     def store_rules(self) -> StoreRules:
         """The part that the store applies."""
