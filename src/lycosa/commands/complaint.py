@@ -239,8 +239,8 @@ def _gaps(found: Complaint) -> list[str]:
         parts.append(
             f"{_count(found.cut_off, 'visit')} did not end in the ledger, because the process was"
             " killed or is still at it: of these the start is known, not how many requests"
-            " followed. The pause after them counts from that start, and the crawler waits a whole delay from"
-            " the moment at which it finds them."
+            " followed. The pause after them counts from that start; the crawler waits a whole"
+            " delay from the moment at which it finds them."
         )
     if found.unseen:
         parts.append(

@@ -22,6 +22,7 @@ from lycosa.reading.live import Figures, Live
 from lycosa.settings.collect import Values
 from lycosa.terminal import one_line, visible
 from lycosa.units import duration, rate
+from lycosa.what_limits import Limit
 
 if TYPE_CHECKING:
     from lycosa.reading.crawl import Crawl
@@ -135,11 +136,11 @@ def top_lines(now: Figures, clock: float, width: int) -> list[str]:
     rest: list[tuple[str, str]] = []
     if now.get("ceiling"):
         rest.append(("ceiling", f"{rate(now['ceiling'])} pages/s by politeness"))
-    proof = now.get("politeness") or {}
+    proof = now.get(Limit.POLITENESS) or {}
     if proof.get("visits"):
         rest.append(
             (
-                "politeness",
+                Limit.POLITENESS,
                 f"{proof['visits']:,} visits proven, smallest pause {proof.get('least') or 0:g} s"
                 f" of {proof.get('needed') or 0:g} s, violations {proof.get('violations', 0):,}",
             )

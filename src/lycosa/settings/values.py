@@ -19,6 +19,7 @@ from lycosa.frontier.protocol import StoreRules
 from lycosa.urls.scope import ScopeRules
 
 _NO_LIMIT = 0  # of the whole numbers below
+_LISTS = ("exclude", "include", "language")  # fields that JSON has as lists
 BOT_VERSION = "1.0"  # of a bot with a name of its own: ours would say nothing of it
 
 
@@ -34,6 +35,7 @@ class CrawlSettings:
     ip_delay_given: bool = False  # else it follows the delay
     seeded_only: bool = False
     exclude: tuple[str, ...] = ()  # lines as scope reads them
+    include: tuple[str, ...] = ()  # the same: only what they hit is followed; (): all
     language: tuple[str, ...] = ()  # codes of page/language; (): all
     max_depth: int | None = None  # None: no limit; 0: the seeds only
     max_pages_per_domain: int = _NO_LIMIT
@@ -65,11 +67,14 @@ class CrawlSettings:
     def scope_rules(self) -> ScopeRules:
         """The part that says which URLs we want."""
         return ScopeRules(
-            max_depth=self.max_depth, seeded_only=self.seeded_only, exclude=self.exclude
+            max_depth=self.max_depth,
+            seeded_only=self.seeded_only,
+            exclude=self.exclude,
+            include=self.include,
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "exclude": list(self.exclude), "language": list(self.language)}
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CrawlSettings:
@@ -80,7 +85,7 @@ class CrawlSettings:
                 f"This crawl was made by a newer lycosa: its setting {unknown[0]!r} is not"
                 " known. Install that version to go on with it."
             )
-        lists = {name: tuple(data.get(name, ())) for name in ("exclude", "language")}
+        lists = {name: tuple(data.get(name, ())) for name in _LISTS}
         return cls(**{**data, **lists})
 
     def difference(self, stored: CrawlSettings) -> list[str]:
@@ -103,6 +108,7 @@ class NodeSettings:
     data_dir: Path = Path("lycosa-data")
     store: str = "sqlite"  # may hold a password: print redact(store)
     max_workers: int = 1000  # fetches in flight, all engines of the node together
+    max_bandwidth: int = _NO_LIMIT  # bytes a second, all engines together
     engines: int = 1
     warc: bool = False
     tls_verify: bool = False

@@ -48,6 +48,10 @@ class Exclusions:
                     return True
         return False
 
+    def hits_host(self, host: str) -> bool:
+        """Whether a line hits everything of a host."""
+        return self._known_host(host)
+
     def excludes_domain(self, domain: str) -> bool:
         """Whether every URL of a registrable domain is excluded."""
         return bool(self._hosts or self._suffixes) and self._host_hit(domain)
@@ -160,7 +164,14 @@ _scheme = re.compile(r"https?://", re.IGNORECASE)
 _address_range = re.compile(r"[0-9.]+/[0-9]{1,2}|[0-9a-f]*:[0-9a-f:]*/[0-9]{1,3}").fullmatch
 
 
-def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]:
+def parse_includes(lines: Iterable[str]) -> tuple[str, ...]:
+    """The same language for what alone is wanted."""
+    return parse_excludes(lines, noun="inclusions")
+
+
+def parse_excludes(
+    lines: Iterable[str], known: bool = False, noun: str = "exclusions"
+) -> tuple[str, ...]:
     """The entries of an exclude file, in normal form, each once; UserError names a bad line.
     `known`: they were accepted before, perhaps by another public suffix list."""
     entries: dict[str, None] = {}
@@ -174,7 +185,10 @@ def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]
                 entries[entry] = None
             except ValueError as problem:
                 shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-                raise UserError(f"Line {number} of the exclusions, {shown!r}: {problem}.") from None
+                why = str(problem)
+                if noun != "exclusions":
+                    why = why.replace("exclu", "inclu")
+                raise UserError(f"Line {number} of the {noun}, {shown!r}: {why}.") from None
     return tuple(entries)
 
 
