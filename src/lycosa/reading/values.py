@@ -28,7 +28,7 @@ DECODED_SECONDS = 10.0  # of CPU time to unpack it
 
 _UNSIGNED = (1 << 64) - 1
 
-Value = TypeVar("Value")
+Each = TypeVar("Each")
 
 
 def moment(ms: int) -> datetime | None:
@@ -252,10 +252,10 @@ class DomainLine:
         return moment(self.ready_ms)
 
 
-class Listed(list[Value]):
+class Listed(list[Each]):
     """A list that says what it is of: nobody looks through forty million rows for a person."""
 
-    def __init__(self, found: Iterable[Value], of: str) -> None:
+    def __init__(self, found: Iterable[Each], of: str) -> None:
         super().__init__(found)
         self.of = of
 
