@@ -239,6 +239,12 @@ class Reader:
         """What is known of the origins of a domain, in the order of their names."""
         return [Origin(**each) for each in self._rows("domain_origins", id=domain_id(name))]
 
+    def failing_most(self, limit: int) -> list[tuple[str, int]]:
+        """The domains with the most failures among the URLs that were done last."""
+        top = self.survey.top_lately("failing", self.newest_page(), limit)
+        rows = self.survey.domains_of([ident for ident, _ in top])
+        return [(rows[ident]["name"], int(count)) for ident, count in top if ident in rows]
+
     def domains_among(self, names: Iterable[str]) -> list[str]:
         """Those of these domains that the crawl knows."""
         ids = self._source.numbers(sorted({domain_id(name) for name in names}))

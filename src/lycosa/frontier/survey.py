@@ -93,6 +93,12 @@ class Survey:
         `most`, so many by chance: they are read in the order of a hash."""
         return self._rows("domain_counts", id=ident, most=most)
 
+    def recorded_ms(self, number: int) -> int:
+        """When the page with this number was done, or the next one that there is; a moment that
+        never comes if there is none."""
+        rows = self._rows("recorded_ms", id=number)
+        return rows[0]["fetched_ms"] if rows else 1 << 62
+
     # -- the queue ----------------------------------------------------------------------------
 
     def queue_head(self, ident: int, limit: int) -> list[QueueRow]:

@@ -33,6 +33,9 @@ SELECT outcome, language, label, count(*) AS pages
 FROM (SELECT outcome, language, label FROM pages WHERE domain_id = %(id)s LIMIT %(most)s) AS looked
 GROUP BY 1, 2, 3;
 
+-- recorded_ms: when the page with a number, or the next one, was done
+SELECT fetched_ms FROM pages WHERE id >= %(id)s ORDER BY id LIMIT 1;
+
 -- queue_of: the queue of a domain behind a place in it
 SELECT domain_id, ord, fp, url, depth, attempts, flags FROM queue
 WHERE domain_id = %(id)s AND (ord, fp) > (%(ord)s, %(fp)s) ORDER BY ord, fp LIMIT %(limit)s;
