@@ -194,7 +194,7 @@ def _unknown(facts: Facts) -> list[str]:
         ]
     if facts.domain_row is None:
         return ["state        never seen, and neither was its domain"]
-    lines = ["state        never seen: no page that was fetched links to it"]
+    lines = []
     queued, most = facts.domain_row.get("queued", 0), facts.max_queued_per_domain
     if most and queued >= most:
         lines.append(f"             or dropped, because the queue of its domain is full ({most:,})")
@@ -204,7 +204,13 @@ def _unknown(facts: Facts) -> list[str]:
         for reason in _BY_PAGE
         if facts.drops.get(reason)
     ]
-    return lines
+    # A link that was dropped is not remembered: then nobody knows whether a page has one.
+    state = (
+        "not queued: no page that was fetched links to it,"
+        if lines
+        else ("never seen: no page that was fetched links to it")
+    )
+    return [f"state        {state}", *lines]
 
 
 def _by(facts: Facts) -> str:
