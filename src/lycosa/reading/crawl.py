@@ -81,9 +81,10 @@ class Crawl:
 
     # -- the whole crawl ------------------------------------------------------------------------
 
-    def status(self) -> Status:
-        """How the crawl stands: counts, whether it runs, what holds its speed."""
-        return status_of(gathered(self._reader, self.directories.paths, self._server))
+    def status(self, *, quick: bool = False) -> Status:
+        """How the crawl stands: counts, whether it runs, what holds its speed. `quick`: without the
+        half second that is spent to look for damage; for who asks again and again."""
+        return status_of(gathered(self._reader, self.directories.paths, self._server, quick))
 
     def why(self, url: str) -> Explanation:
         """What became of a URL, and why, in the words of `lycosa why`."""

@@ -61,7 +61,7 @@ class Live:
             return files[0]
         if self._asked is None or now - self._asked["at"] >= ASK_EVERY:
             self._before = self._asked
-            self._asked = figures_of(self._crawl.status(), now)
+            self._asked = figures_of(self._crawl.status(quick=True), now)
             _note_speed(self._asked, self._before)
         return self._asked
 

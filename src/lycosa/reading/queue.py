@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 100_000  # URLs that are compared with a pattern, in statements of 2,000
 MOST_URLS = 10_000  # of one list
+HEADS = 500  # domains whose first URLs are shown, a statement for each
 
 
 def queued_pages(
@@ -40,7 +41,7 @@ def queued_pages(
         return Listed(map(queued_page, rows), f"the queue of {name}, in its order")
     heads = [
         row
-        for each in reader.survey.next_domains(limit)
+        for each in reader.survey.next_domains(min(limit, HEADS))
         for row in reader.survey.queue_head(each["id"], 1)
     ]
     of = "the first URL of each domain that engines hold or that is due next"

@@ -22,9 +22,13 @@ FAILING_SHOWN = 3  # domains
 CHECK_SECONDS = 0.5  # for a search for damage: a small database is read whole
 
 
-def gathered(reader: Reader, directories: Sequence[Path], server: bool) -> dict[str, Any]:
-    """Everything that a status tells. Raises Damaged if the database is."""
-    reader.check(CHECK_SECONDS)
+def gathered(
+    reader: Reader, directories: Sequence[Path], server: bool, quick: bool = False
+) -> dict[str, Any]:
+    """Everything that a status tells. Raises Damaged if the database is, unless it shall be
+    `quick`."""
+    if not quick:
+        reader.check(CHECK_SECONDS)
     found = reader.status()
     stored = reader.settings()
     found["running"] = running(found, directories, server)
