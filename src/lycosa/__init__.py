@@ -19,17 +19,30 @@ if TYPE_CHECKING:
     from lycosa.frontier.filters import Filter
     from lycosa.reading.crawl import Crawl
     from lycosa.reading.opening import open_crawl as open  # noqa: A004
-    from lycosa.reading.values import Domain, Explanation, Page, PageResponse, Status, TextPage
+    from lycosa.reading.values import (
+        Domain,
+        DomainLine,
+        DomainVisit,
+        Explanation,
+        Page,
+        PageResponse,
+        QueuedPage,
+        Status,
+        TextPage,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
     "Crawl",
     "Domain",
+    "DomainLine",
+    "DomainVisit",
     "Explanation",
     "Filter",
     "LycosaError",
     "Page",
     "PageResponse",
+    "QueuedPage",
     "Status",
     "TextPage",
     "UserError",
@@ -46,7 +59,10 @@ _HOMES = {
     "UserError": "lycosa.errors:UserError",
     **{
         name: f"lycosa.reading.values:{name}"
-        for name in ("Domain", "Explanation", "Page", "PageResponse", "Status", "TextPage")
+        for name in (
+            *("Domain", "DomainLine", "DomainVisit", "Explanation", "Page", "PageResponse"),
+            *("QueuedPage", "Status", "TextPage"),
+        )
     },
 }
 

@@ -26,10 +26,6 @@ class Logger:
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
 
-    def enabled(self, level: str) -> bool:
-        """Ask before computing fields that are costly."""
-        return self._logger.isEnabledFor(_LEVELS[level])
-
     def debug(self, message: str, **fields: Any) -> None:
         if self._logger.isEnabledFor(logging.DEBUG):
             self._logger.debug(message, extra={"fields": fields})

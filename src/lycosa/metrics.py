@@ -16,10 +16,11 @@ _WORST = frozenset(
     {
         *("store_lag_s", "loop_max_ms", "page_max_ms", "turn_cpu_max_ms", "turn_wall_max_ms"),
         *("turn_excused_max_ms", "loop_busy", "core_wait", "others_busy", "cores", "store_wait"),
+        "bandwidth_wait",
     }
 )
 # The store tells every engine the same: merging keeps the largest.
-_SAME = frozenset({"queued", "domains"})
+_SAME = frozenset({"queued", "domains", "max_bandwidth"})
 
 
 @dataclass(slots=True)
@@ -61,6 +62,8 @@ class Stats:
     rss_mb: float = 0.0
     store_lag_s: float = 0.0  # that the last exchange with the store took
     store_wait: float = 0.0  # share of the time in which the loop had nothing to do but wait for it
+    bandwidth_wait: float = 0.0  # share of the time in which --max-bandwidth held visits back
+    max_bandwidth: int = 0  # bytes a second of the node; 0: no limit
     loop_busy: float = 0.0  # share of the time in which the loop had something to do
     core_wait: float = 0.0  # share of the time in which it could have run and had no core
     others_busy: float = 0.0  # share of the machine's cores that other programs use

@@ -40,6 +40,7 @@ class Drop:
     """Why a URL was refused before it was queued: counted, not remembered."""
 
     EXCLUDED = "excluded"
+    NOT_INCLUDED = "not-included"
     NOT_SEEDED = "not-seeded"
     DEPTH = "depth"
     PAGE_CAP = "page-cap"
@@ -196,6 +197,7 @@ FINE = frozenset(name for name, meaning in OUTCOMES.items() if meaning.fine)
 
 DROPS: dict[str, str] = {
     Drop.EXCLUDED: "`--exclude-file`, `lycosa exclude`",
+    Drop.NOT_INCLUDED: "`--include`, `--include-file`",
     Drop.NOT_SEEDED: "`--seeded-urls-only`",
     Drop.DEPTH: "`--max-depth`",
     Drop.PAGE_CAP: "`--max-pages-per-domain`",

@@ -1,8 +1,9 @@
 """What limits the speed of a crawl: every cause by its one name, and which of them holds now. Pure.
 
 The live view, the log, `status`, `check` and docs/usage.md name a cause by these words only. The
-figures come from `metrics`. Bandwidth has no name here: no engine knows how much there is. On a
-line that is full, fetches take longer and more of them are under way (`concurrency`).
+figures come from `metrics`. `bandwidth` is the limit that a user set: no engine knows how much the
+line can take. On one that is full, fetches take longer and more of them are under way
+(`concurrency`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lycosa.metrics import Stats
+from lycosa.units import size
 
 
 class Limit:
@@ -24,6 +26,7 @@ class Limit:
     CPU = "CPU"
     DNS = "DNS"
     OPEN_FILES = "open files"
+    BANDWIDTH = "bandwidth"
     CONCURRENCY = "concurrency"
     ADDRESS = "one address"
     STORE = "store"
@@ -66,9 +69,14 @@ LIMITS: dict[str, Cause] = {
     Limit.OPEN_FILES: Cause(
         ("the system allows no more than 200 fetches (ulimit -n)",), "raise `ulimit -n`"
     ),
+    Limit.BANDWIDTH: Cause(
+        ("the 2.5 MB/s that it may have are used (--max-bandwidth)",),
+        "raise `--max-bandwidth`, or leave it out",
+    ),
     Limit.CONCURRENCY: Cause(
         ("1,000 of 1,000 fetches in flight (--max-workers)",),
-        "raise `--max-workers`; if that does not help, look at the bandwidth: it is not measured",
+        "raise `--max-workers`; if that does not help, look at your line: how much it can take is"
+        " not measured",
     ),
     Limit.ADDRESS: Cause(
         ("300 domains wait for 192.0.2.7 (--ip-delay)",),
@@ -159,6 +167,12 @@ def _open_files(stats: Stats, _: int) -> str:
     return f"the system allows no more than {stats.in_flight:,} fetches (ulimit -n)"
 
 
+def _bandwidth(stats: Stats, _: int) -> str:
+    if not stats.max_bandwidth or stats.bandwidth_wait < 0.3:
+        return ""
+    return f"the {size(stats.max_bandwidth)}/s that it may have are used (--max-bandwidth)"
+
+
 def _concurrency(stats: Stats, max_workers: int) -> str:
     if stats.in_flight < 0.95 * max_workers or not stats.ready:
         return ""
@@ -216,6 +230,7 @@ _CHECKS: tuple[tuple[str, Callable[[Stats, int], str]], ...] = (
     (Limit.CPU, _cpu),
     (Limit.DNS, _dns),
     (Limit.OPEN_FILES, _open_files),
+    (Limit.BANDWIDTH, _bandwidth),
     (Limit.CONCURRENCY, _concurrency),
     (Limit.ADDRESS, _address),
     (Limit.STORE, _store),

@@ -80,11 +80,15 @@ def commands(root: Path, base: str) -> list[list[str]]:
     looks = [
         ["status"], ["pages", "--limit", "1000"], ["audit"], ["exclude", "--list"],
         ["why", f"{base}/"], ["why", f"{base}/secret"], ["why", f"{base}/moved"],
+        ["domains"], ["domains", "--sort", "failing"], ["domain", "127.0.0.1"], ["queue"],
+        ["queue", "--pattern", "*/a*"], ["top", "--once"], ["audit", "--domain", "127.0.0.1"],
         ["why", f"{base}/bad"], ["why", f"{base}/{NASTY}"], ["show", f"{base}/moved"],
     ]  # fmt: skip
     wrong = [
         ["show", f"{base}/{NASTY}"], ["show", NASTY], ["why", NASTY], ["pages", "--outcome", NASTY],
-        ["pages", "--domain", NASTY], ["exclude", NASTY], ["exclude", f"a.example/{NASTY}"],
+        ["pages", "--domain", NASTY], ["domain", NASTY], ["queue", "--domain", NASTY],
+        ["queue", "--pattern", NASTY], ["domains", "--sort", NASTY], ["audit", "--domain", NASTY],
+        ["exclude", NASTY], ["exclude", f"a.example/{NASTY}"],
         ["status", f"--{NASTY}"], [NASTY], ["status", "--store", f"postgresql://{NASTY}@127.0.0.1:1/"],
     ]  # fmt: skip
     return [[*words, *data, *how] for words in (*looks, *wrong) for how in ([], ["--json"])]

@@ -147,8 +147,17 @@ def test_never_seen() -> None:
     assert "the queue of its domain is full (1,000)" in full
     deep = told(domain_row=DOMAIN, drops={"depth": 1234, "links-per-page": 7, "excluded": 5})
     assert "or dropped, like 1,234 links of this crawl: depth, --max-depth" in deep
+    assert "state        not queued: no page that was fetched links to it,\n" in deep
+    assert "never seen" not in deep, "a link that was dropped is not remembered"
     assert "like 7 links of this crawl: links-per-page, 4,000 links of one page" in deep
     assert "excluded" not in deep, "an exclusion shows in the URL itself"
+
+
+def test_what_is_not_included_is_told() -> None:
+    few = told(refused="not-included", include=("a.test", "*/b/*"), domain_row=DOMAIN)
+    assert "refused: not-included: no --include hits it (a.test, */b/*)" in few
+    many = tuple(f"{n}.test" for n in range(9))
+    assert "3.test, 4.test, …)" in told(refused="not-included", include=many)
 
 
 def test_refused() -> None:

@@ -726,10 +726,10 @@ def test_who_waits_for_an_errand_that_is_poison_hears_of_it(make: Make) -> None:
 def test_who_waits_for_an_errand_that_met_a_fault_of_ours_hears_of_it(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def faulty(response: Response) -> object:
+    def faulty(response: Response, agent: str) -> object:
         if response.body == b"boom":
             raise ValueError("boom")
-        return rules_of(response)
+        return rules_of(response, agent)
 
     monkeypatch.setattr(errands, "rules_of", faulty)
     answers = {"https://a.test/robots.txt": to("https://v.test/r")}

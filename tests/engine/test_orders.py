@@ -10,6 +10,7 @@ NODE = NodeSettings(
     data_dir=Path("/data/crawl"),
     store="postgresql://user:secret@host/crawl",
     max_workers=123,
+    max_bandwidth=4567,
     engines=3,
     warc=True,
     tls_verify=True,
@@ -34,7 +35,7 @@ ORDERS = EngineOrders(
     to_ms=1_800_000_000_000.25,
     addresses_from=17.5,
     trust="/data/crawl/trust",
-    memory=SharedMemory(control=4, marks=5, addresses=6, turns=7),
+    memory=SharedMemory(control=4, marks=5, bandwidth=9, addresses=6, turns=7),
 )
 
 

@@ -203,3 +203,20 @@ def test_a_mark_that_is_just_text_is_in_the_link_that_goes_on(page: str) -> None
     found = scan(page.encode(), html5, 10, 1_000)
     assert found == html_scan.scan(page.encode(), html5, 10, 1_000)
     assert found[5][16] == found[5][17] > 0, "all of it is text of a link"
+
+
+def test_a_bot_answers_to_its_own_name() -> None:
+    """In the tags that are kept, in both readers, and in what the page then asks for."""
+    mine, ours = b"<meta name=' EXAMPLE-Bot ' content=noindex>", b"<meta name=lycosa content=none>"
+    try:
+        for name, heard, unheard in (("Example-Bot", mine, ours), ("lycosa", ours, mine)):
+            parse.answer_to(name)
+            for reader in (scan, html_scan.scan):
+                assert len(reader(heard, html5, 10, 1_000)[1]) == 1
+                assert reader(unheard, html5, 10, 1_000)[1] == []
+            assert parse_html(heard, "text/html").noindex
+            assert not parse_html(unheard, "text/html").noindex
+        with pytest.raises(ValueError, match="too long"):
+            parse.answer_to("b" * 65)
+    finally:
+        parse.answer_to("lycosa")

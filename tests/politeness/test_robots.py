@@ -648,3 +648,30 @@ def test_patterns_are_normalised_together_as_alone() -> None:
     together = parse_robots(body.encode()).dump().split(b"\n")
     alone = [parse_robots(f"User-agent: *\nDisallow: {line}\n".encode()).dump() for line in lines]
     assert together == alone
+
+
+def test_groups_and_tags_are_for_the_bot_of_that_name() -> None:
+    from lycosa.politeness.robots_tag import wishes
+
+    body = b"User-agent: lycosa\nDisallow: /a\n\nUser-agent: Example-Bot/2\nDisallow: /b\n"
+    for name, forbidden, allowed in (("example-BOT", "/b", "/a"), ("lycosa", "/a", "/b")):
+        rules = parse_robots(body, name)
+        assert not rules.allows(forbidden) and rules.allows(allowed)
+        assert rules.lines() == [f"Disallow: {forbidden}"]
+    assert wishes(["Example-Bot: noindex"], "example-bot") == (True, False)
+    assert wishes(["Example-Bot: noindex"]) == (False, False)
+    assert wishes(["lycosa: noindex"], "Example-Bot") == (False, False)
+
+
+def test_the_lines_that_hold_for_us_can_be_read() -> None:
+    body = b"User-agent: *\nAllow: /x/*.html$\nDisallow: /\nCrawl-delay: 2.5\n"
+    body += b"Sitemap: https://a.test/s.xml\n"
+    lines = [
+        "Allow: /x/*.html$",
+        "Disallow: /",
+        "Crawl-delay: 2.5",
+        "Sitemap: https://a.test/s.xml",
+    ]
+    assert parse_robots(body).lines() == lines
+    assert Rules.load(parse_robots(body).dump()).lines() == lines
+    assert Rules().lines() == []

@@ -28,6 +28,7 @@ CALLS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "fin
 # Modules whose expressions see only what we or the operator wrote. All others are timed.
 OURS = {
     "settings.options": "the operator's command line",
+    "settings.amounts": "the operator's command line",
     "fetch.certificates": "the machine's own certificates",
     "frontier.postgres.connection": "the operator's --store",
     "frontier.sqlite.store": "our SQL",

@@ -31,6 +31,7 @@ PURE = {
     *("errors", "records", "outcomes", "metrics", "what_limits", "units"),
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "settings/stored", "fetch/addresses", "fetch/sharing"),
+    "settings/amounts",
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),
     *(
         "frontier/columns",

@@ -5,6 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from lycosa.settings.amounts import (
+    parse_bandwidth,
+    parse_bot_name,
+    parse_seconds,
+    parse_size,
+    parse_switch,
+    parse_whole,
+)
 from lycosa.settings.options import (
     OPTIONS,
     options_of,
@@ -12,11 +20,7 @@ from lycosa.settings.options import (
     parse_email,
     parse_nameserver,
     parse_port_map,
-    parse_seconds,
-    parse_size,
-    parse_switch,
     parse_when,
-    parse_whole,
 )
 
 
@@ -139,3 +143,35 @@ def test_the_table_of_options_is_sound() -> None:
             if default not in (None, ""):
                 given = str(default) if isinstance(default, Path) else default
                 assert option.kind.parse(given) == default, option.name
+
+
+@pytest.mark.parametrize(
+    ("text", "per_second"),
+    [
+        *[("2M", 2 << 20), ("2MiB/s", 2 << 20), ("2MB/s", 2 << 20), ("500k/s", 500 << 10)],
+        *[("20Mbit/s", 2_500_000), ("20 mbit", 2_500_000), ("8000bit/s", 1000)],
+        *[("1.5Gbps", 187_500_000), ("100kbits/s", 12_500), (5000, 5000), ("1000", 1000)],
+    ],
+)
+def test_bandwidths(text: object, per_second: int) -> None:
+    assert parse_bandwidth(text) == per_second
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", 999, "7kbit", "2M/h", "Mbit", True, None, "1e9"])
+def test_bandwidths_refused(text: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        parse_bandwidth(text)
+
+
+@pytest.mark.parametrize("name", ["lycosa", "Example-Bot", "my_bot", "a", "B" * 64])
+def test_names_of_bots(name: str) -> None:
+    assert parse_bot_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "bot2", "my bot", "my.bot", "bot/1.0", "*", "büro", "a\nb", "robots", "B" * 65, 7]
+)
+def test_names_of_bots_refused(name: object) -> None:
+    """RFC 9309, 2.2.1: a product token has letters, '-' and '_' alone."""
+    with pytest.raises((ValueError, TypeError)):
+        parse_bot_name(name)

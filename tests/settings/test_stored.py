@@ -3,9 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
+from lycosa import __version__
+from lycosa.errors import UserError
 from lycosa.settings.collect import Values, collect, crawl_settings, node_settings
 from lycosa.settings.options import OPTIONS
 from lycosa.settings.stored import node_json, stored_settings
@@ -42,6 +45,7 @@ SHARED = {
     "delay": ("70", "140"),
     "ip-delay": ("1", "3"),
     "seeded-urls-only": (True, False),
+    "include": (["a.example"], ["a.example", "*/b/*"]),
     "language": (["de"], ["pt", "gl"]),
     "max-depth": ("0", "5"),
     "max-pages-per-domain": ("7", "8"),
@@ -56,7 +60,8 @@ SHARED = {
 
 
 def test_every_shared_setting_is_in_the_table_above() -> None:
-    assert set(SHARED) | {"exclude-file"} == {o.name for o in OPTIONS if o.shared}
+    apart = {"exclude-file", "include-file", "bot-name"}  # files, and what stays as it is
+    assert set(SHARED) | apart == {o.name for o in OPTIONS if o.shared}
 
 
 @pytest.mark.parametrize("changed", SHARED)
@@ -98,3 +103,57 @@ def test_a_resume_keeps_what_was_said_of_the_machine(changed: str) -> None:
     after = node_settings(crawl({changed: other[changed]}), stored)
     different = {key for key, value in asdict(after).items() if value != getattr(before, key)}
     assert different == {changed.replace("-", "_").replace("nameserver", "nameservers")}
+
+
+def test_what_is_included_comes_from_flags_and_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "include.txt"
+    file.write_text("# mine\n*/news/*\nA.example\n")
+    found = crawl_settings(
+        crawl({**EMAIL, "include": ["a.example", ".test"], "include-file": str(file)})
+    )
+    assert found.include == ("a.example", ".test", "*/news/*")
+    assert found.scope_rules().include == found.include
+    assert crawl_settings(crawl(), found) == found
+    assert crawl_settings(crawl({"include": ["b.example"]}), found).include == ("b.example",)
+    assert CrawlSettings.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("a b", "In --include: Line 1 of the inclusions, 'a b': write one inclusion on each line"),
+        ("*", "'\\*': it would include everything"),
+        ("co.uk", "it is a public suffix, write .co.uk to include every domain below it"),
+    ],
+)
+def test_a_bad_inclusion_is_named(line: str, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        crawl_settings(crawl({**EMAIL, "include": [line]}))
+
+
+def test_too_many_inclusions_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "include.txt"
+    file.write_text("".join(f"d{n}.example\n" for n in range(10_001)))
+    with pytest.raises(UserError, match="At most 10,000 lines can be included, not 10,001"):
+        crawl_settings(crawl({**EMAIL, "include-file": str(file)}))
+    with pytest.raises(UserError, match=r"nowhere\.txt can't be read"):
+        crawl_settings(crawl({**EMAIL, "include-file": str(tmp_path / "nowhere.txt")}))
+
+
+def test_a_bot_keeps_its_name() -> None:
+    """Its robots.txt files were read by that name."""
+    before = crawl_settings(crawl({**EMAIL, "bot-name": "Example-Bot"}))
+    assert before.user_agent == "Example-Bot/1.0 (mailto:you@example.org)"
+    assert crawl_settings(crawl({"bot-name": "Example-Bot"}), before) == before
+    with pytest.raises(UserError, match="This crawl is called Example-Bot"):
+        crawl_settings(crawl({"bot-name": "Other"}), before)
+    assert crawl_settings(crawl(EMAIL)).user_agent.startswith(f"lycosa/{__version__} (")
+
+
+def test_a_node_keeps_its_bandwidth() -> None:
+    node = node_settings(crawl({"max-bandwidth": "20Mbit/s"}))
+    assert node.max_bandwidth == 2_500_000
+    stored = {"node": json.dumps(node_json(node))}
+    assert node_settings(crawl(), stored).max_bandwidth == 2_500_000
+    assert node_settings(crawl({"max-bandwidth": "1M"}), stored).max_bandwidth == 1 << 20
+    assert node_settings(crawl()).max_bandwidth == 0

@@ -129,7 +129,8 @@ class _Engine:
                 self.ledger.ended(
                     lease.name, now, now, requests=1, address="192.0.2.1", outcome="ok"
                 )
-            batch.released.append(Release(lease.domain_id, 1))
+            pages = lease.pages + len(lease.urls)
+            batch.released.append(Release(lease.domain_id, 1, pages=pages))
         reply = self.exchanger.perform(Exchange(batch))
         assert reply.error is None, reply.error
         return bool(leases)

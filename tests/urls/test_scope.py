@@ -132,3 +132,22 @@ def test_hostile_patterns_and_paths_cost_little() -> None:
     slashes = "https://example.com/" + "a/b/" * 490
     assert found(slashes) == "repeated-segments"
     assert cpu_seconds(lambda: found(slashes), enough=0.2) < 0.5
+
+
+def test_only_what_is_included_is_wanted() -> None:
+    scope = Scope(ScopeRules(include=("a.test", "*/news/*"), exclude=("www.a.test",)))
+
+    def refused(url: str, depth: int = 1) -> str:
+        host = url.split("/")[2]
+        return scope.refuses(url, host, host, depth, True)
+
+    assert refused("https://a.test/x") == refused("https://b.test/news/1") == ""
+    assert refused("https://b.test/x") == "not-included"
+    assert refused("https://b.test/x", depth=0) == "", "seeds are where a crawl begins"
+    assert refused("https://www.a.test/news/1") == "excluded", "an exclusion wins"
+    assert not scope.by_shape(1)
+    assert Scope(ScopeRules(include=("a.test",))).by_shape(0)
+    assert scope.host_by_shape("a.test", 1, True)
+    assert scope.host_by_shape("x.a.test", 1, True)
+    assert not scope.host_by_shape("b.test", 1, True)
+    assert scope.excluding(["c.test"]).refuses("https://b.test/", "b.test", "b.test", 1, True)

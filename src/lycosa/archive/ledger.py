@@ -9,6 +9,7 @@ A ledger is evidence: nothing cuts it back, and readers skip a torn last line. `
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -119,23 +120,34 @@ def _is_torn(path: Path) -> bool:
         return file.read(1) != b"\n"
 
 
-def _entries(path: Path, begin: int = 0, strict: bool = True) -> Iterator[list[Any]]:
+def _entry(line: bytes) -> list[Any] | None:
+    """A line of a ledger; None if it is torn or damaged."""
+    try:
+        entry = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return entry if is_entry(entry) else None
+
+
+def _entries(
+    path: Path, begin: int = 0, strict: bool = True, name: bytes = b""
+) -> Iterator[list[Any]]:
     """The lines that begin at a byte offset or later. Only the last may be unreadable, because a
-    kill tore it; StoreError for any other if `strict`."""
+    kill tore it; StoreError for any other if `strict`. With a `name`, as `_named` writes it: the
+    lines with it and those about clocks; others are not looked at."""
     torn = False
     with open(path, "rb") as file:
         if begin:
             file.seek(begin - 1)
             file.readline()  # the rest of the line before
         for line in file:
+            if name and name not in line and not line.startswith(b'["c",'):
+                continue
             if torn and strict:
                 raise StoreError(f"{path} is damaged: a line before the last can't be read.")
-            try:
-                entry = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                entry = None
-            torn = not is_entry(entry)
-            if not torn:
+            entry = _entry(line)
+            torn = entry is None
+            if entry is not None:
                 yield entry
 
 
@@ -212,14 +224,43 @@ class LedgerVisit:
     end_clock: Clock = UNTOLD
 
 
-def read_visits(root: Path) -> Iterator[LedgerVisit]:
-    """Every visit on file, engine by engine, in the order of their ends; the unfinished last."""
+def read_visits(root: Path, domain: str = "") -> Iterator[LedgerVisit]:
+    """Every visit on file, or those of one domain, engine by engine, in the order of their ends;
+    the unfinished last."""
     numbered = listed(root, "visits")
+    name = _named(domain) if domain else b""
     for engine_id, files in groupby(numbered, key=lambda item: segment_engine(item[0])):
-        yield from _visits(engine_id, (entry for _, path in files for entry in _entries(path)))
+        entries = (entry for _, path in files for entry in _entries(path, name=name))
+        yield from visits_of(engine_id, entries)
 
 
-def _visits(engine_id: int, entries: Iterable[list[Any]]) -> Iterator[LedgerVisit]:
+def _named(domain: str) -> bytes:
+    """How the lines of a domain go on behind their kind."""
+    return b"," + orjson.dumps(domain) + b","
+
+
+def lately(path: Path, engine_id: int, domain: str, limit: int, most: int) -> list[LedgerVisit]:
+    """The last visits to a domain in a ledger's file, found from its end, of which no more than
+    `most` bytes are looked through. Times are as written; which clock they are by is not told."""
+    name, found, ends = _named(domain), [], 0
+    with open(path, "rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return []
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            low, at = max(0, len(text) - most), len(text)
+            while ends <= limit and (at := text.rfind(name, low, at)) >= 0:
+                begin = text.rfind(b"\n", low, at) + 1
+                entry = _entry(text[begin : text.find(b"\n", at) + 1])
+                if entry is not None and entry[0] != "c" and entry[1] == domain:
+                    found.append(entry)
+                    ends += entry[0] == "s"
+    found.reverse()
+    while found and found[0][0] != "s":  # its beginning was not looked at
+        del found[0]
+    return list(visits_of(engine_id, found))[-limit:]
+
+
+def visits_of(engine_id: int, entries: Iterable[list[Any]]) -> Iterator[LedgerVisit]:
     running: dict[str, LedgerVisit] = {}
     clock = UNTOLD
     for kind, domain, *rest in entries:

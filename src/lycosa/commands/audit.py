@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.called import called
 from lycosa.commands.printing import print_json
-from lycosa.commands.which_crawl import opened, same_crawl
+from lycosa.commands.which_crawl import opened, opened_crawl, same_crawl
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.settings.collect import Values
 from lycosa.settings.stored import earlier_delays, stored_node, stored_settings
 from lycosa.settings.values import CrawlSettings
+from lycosa.terminal import one_line
 from lycosa.units import utc
 
 if TYPE_CHECKING:
@@ -36,14 +37,15 @@ def audit(values: Values, words: list[str]) -> int:
     from lycosa.archive.segments import listed, segment_engine
     from lycosa.frontier.protocol import is_server
 
+    if values["domain"]:
+        return _complaint(values, words)
+    for name in ("since", "until", "limit"):
+        if name in values.given:
+            raise UserError(f"--{name} needs --domain: it chooses what is told of one domain.")
     with opened(values) as reader:
         stored = reader.settings()
         engines = reader.status()["engines"]
-    named = dict.fromkeys(Path(word).resolve() for word in words)
-    for root in named:
-        if not (root / "visits").is_dir():
-            raise UserError(f"There is no ledger of visits in {root}: name a node's directory.")
-    roots = list(named) or [values["data-dir"]]
+    roots = _roots(values, words)
     seen = {segment_engine(number) for root in roots for number, _ in listed(root, "visits")}
     unseen = unseen_places(engines, seen)
     settings = stored_settings(stored)
@@ -71,6 +73,50 @@ def audit(values: Values, words: list[str]) -> int:
             )
         print("\n".join(lines))
     return 0 if report.ok else 1
+
+
+def _roots(values: Values, words: list[str]) -> list[Path]:
+    """The directories whose ledgers are read."""
+    named = dict.fromkeys(Path(word).resolve() for word in words)
+    for root in named:
+        if not (root / "visits").is_dir():
+            raise UserError(f"There is no ledger of visits in {root}: name a node's directory.")
+    return list(named) or [values["data-dir"]]
+
+
+def _complaint(values: Values, words: list[str]) -> int:
+    """The answer to a site's owner; exit code 1 if a rule was broken there."""
+    from lycosa.archive.segments import listed, segment_engine
+    from lycosa.commands import complaint
+    from lycosa.frontier.protocol import is_server
+    from lycosa.reading.filters import filter_of
+    from lycosa.reading.names import known_domain
+
+    server, limit, roots = is_server(values["store"]), values["limit"], _roots(values, words)
+    with opened_crawl(values) as crawl, opened(values) as reader:
+        stored = reader.settings()
+        settings = stored_settings(stored)
+        if settings is None:
+            raise StoreError("The crawl has no settings stored, so its delay is not known.")
+        times = filter_of(reader, {"since": values["since"], "until": values["until"]})
+        found = complaint.gather(
+            crawl,
+            settings,
+            roots,
+            known_domain(reader, values["domain"]),
+            limit,
+            before=earlier_delays(stored),
+            tolerance_ms=SERVER_CLOCK_MS if server else 0,
+            since_ms=times.since_ms,
+            until_ms=times.until_ms,
+        )
+        seen = {segment_engine(number) for root in roots for number, _ in listed(root, "visits")}
+        found.unseen = unseen_places(reader.status()["engines"], seen)
+    if values["json"]:
+        print_json(complaint.facts(found, limit))
+    else:
+        print("\n".join(map(one_line, complaint.answer(found, limit))))
+    return 0 if found.ok else 1
 
 
 def _addresses(

@@ -28,6 +28,7 @@ _PAGE_CPU_S = 0.003  # budget of an https page, everything included
 _PURE_PAGE_CPU_S = 0.004  # the same where pages are read in Python
 _VISIT_S = 2.0  # a typical visit on the public web: name, handshake, robots.txt or page
 _HTTPS_BYTES = 100_000  # memory of one https transfer in flight
+_PAGE_BYTES = 30_000  # received for a typical page
 _ENGINE_BYTES = 250_000_000
 _CONNECTIONS_BESIDE = 3  # of a node to its store: supervisor, seeds, a command
 _FILES_BESIDE = 100  # open files of an engine beside its connections
@@ -55,6 +56,7 @@ class Readings:
     dns_error: str = ""
     domains: int = 0  # of the seeds; 0: none given
     max_workers: int = 1000
+    max_bandwidth: int = 0  # bytes a second; 0: no limit
     engines: int = 1
     delay: float = 70.0
     store: ServerFacts | None = None  # of a store on a server
@@ -146,6 +148,8 @@ def ceilings(now: Readings) -> dict[str, float]:
         Limit.CPU: now.engines / (_PAGE_CPU_S if now.compiled else _PURE_PAGE_CPU_S),
         Limit.CONCURRENCY: now.max_workers / _VISIT_S,
     }
+    if now.max_bandwidth:
+        limits[Limit.BANDWIDTH] = now.max_bandwidth / _PAGE_BYTES
     if now.domains and now.delay:
         limits[Limit.POLITENESS] = now.domains / now.delay
     return limits
@@ -169,6 +173,11 @@ def speed_lines(now: Readings) -> list[str]:
         f"{Limit.CONCURRENCY}: {now.max_workers:,} fetches of about {_VISIT_S:g} s = about"
         f" {rate(limits[Limit.CONCURRENCY])} pages/s"
     )
+    if now.max_bandwidth:
+        lines.append(
+            f"{Limit.BANDWIDTH}: {size(now.max_bandwidth)}/s (--max-bandwidth) at about"
+            f" {size(_PAGE_BYTES)} a page = about {rate(limits[Limit.BANDWIDTH])} pages/s"
+        )
     first = min(limits, key=lambda name: limits[name])
     return [*lines, f"limited first by {first}, at {_per_day(limits[first])} pages a day"]
 
@@ -194,6 +203,7 @@ def take_readings(values: Values, seeds: list[str]) -> Readings:
         dns_name=name,
         domains=domains,
         max_workers=values["max-workers"],
+        max_bandwidth=values["max-bandwidth"] or 0,
         engines=engines,
         delay=values["delay"],
         compiled=compiled(),

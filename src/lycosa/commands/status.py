@@ -10,7 +10,7 @@ from lycosa.commands.which_crawl import opened_crawl, same_crawl
 from lycosa.node.display import kinds, real_pages, repeats
 from lycosa.reading.status import is_alive, state
 from lycosa.settings.collect import Values
-from lycosa.units import duration, size
+from lycosa.units import duration, rate, size, utc
 
 
 def status(values: Values, _: list[str]) -> int:
@@ -33,6 +33,7 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         f"{_state_text(found, where)}, started {duration(since)} ago",
         f"pages    {found['pages']:,} ({found['ok']:,} ok, {real_pages(found['labels']):,} real),"
         f" {size(found['bytes'])} received",
+        *_pace(found, now_ms),
         f"queued   {found['queued']:,} URLs",
         f"domains  {found['domains']:,}, {found['leased']:,} held by engines,"
         f" {found['ready']:,} ready",
@@ -44,6 +45,9 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.insert(2, f"repeats  {repeated}, counted while they were fetched")
     if found.get("retries"):
         lines.append(f"retries  {kinds(found['retries'])} (failures that are tried again)")
+    if found.get("failing"):
+        worst = ", ".join(f"{name} {count:,}" for name, count in found["failing"])
+        lines.append(f"failing  {worst} (of the URLs done last)")
     if found.get("waits"):
         lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
     if found.get("lost"):
@@ -51,11 +55,28 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.append(
             f"LOST     {found['lost']:,} pages lost their text or WARC records: see '{hint}'"
         )
+    if found.get("disk"):
+        kept = ", ".join(f"{name} {size(amount)}" for name, amount in found["disk"].items())
+        lines.append(f"disk     {kept}")
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     if found.get("loop", {}).get("cpu", {}).get("turns"):
         lines.append(_loop_line(found["loop"]))
     return lines + [_engine_line(each, now_ms) for each in alive]
+
+
+def _pace(found: dict[str, Any], now_ms: int) -> list[str]:
+    """How fast it is, or when it ended, and how long its last run is or was."""
+    began, heard = found.get("run_began_ms", 0), found.get("heard_ms", 0)
+    if found.get("speed"):
+        fast, slow = (rate(found["speed"][name]) for name in ("minute", "quarter"))
+        run = f"; this run takes {duration((now_ms - began) / 1000)}" if began else ""
+        return [
+            f"speed    {fast} URLs/s in the last minute, {slow} in the last quarter of an hour{run}"
+        ]
+    if began and not found.get("running"):
+        return [f"ended    {utc(heard)}, the last run took {duration((heard - began) / 1000)}"]
+    return []
 
 
 def _state_text(found: dict[str, Any], where: tuple[object, ...]) -> str:

@@ -129,11 +129,11 @@ class Core:
 
     # -- visits -------------------------------------------------------------------------------
 
-    def start(self, now: float) -> Actions:
-        """Begin visits, a few at a time."""
+    def start(self, now: float, most: int = STARTS) -> Actions:
+        """Begin visits, a few at a time, no more than `most`."""
         self._gate.tell_left()
         todo, now_ms = NOTHING, self.clock.ms(now)
-        for _ in range(STARTS):
+        for _ in range(most):
             if not self._may_start(now):
                 break
             held = self.scheduler.next(now)

@@ -67,10 +67,10 @@ def refused(scope: Scope, url: str, seeded: bool = True) -> str:
     return "" if reason in _SHAPES else reason
 
 
-def answer(url: str, response: Response, now_ms: int) -> SharedRobots:
-    """What came of an errand."""
+def answer(url: str, response: Response, now_ms: int, agent: str) -> SharedRobots:
+    """What came of an errand, for the bot of that name."""
     ident, fp = key(url)
-    rules, location = rules_of(response), redirect_of(response)
+    rules, location = rules_of(response, agent), redirect_of(response)
     if rules is None:
         return SharedRobots(ident, fp, url, now_ms, 0)
     body = b"" if location else rules.dump()

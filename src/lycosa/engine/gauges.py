@@ -36,11 +36,13 @@ class Gauges:
         self._polled = self._began = 0.0
         self._began_cpu = 0.0
         self._for_store = False
-        self._idle = self._store_idle = 0.0  # seconds since the last look
+        self._held_back = False
+        self._idle = self._store_idle = self._held_idle = 0.0  # seconds since the last look
 
-    def waits(self, now: float, for_store: bool) -> None:
-        """The loop is about to poll; `for_store`: fetches are free, and wait for the store."""
-        self._polled, self._for_store = now, for_store
+    def waits(self, now: float, for_store: bool, held_back: bool = False) -> None:
+        """The loop is about to poll; `for_store`: fetches are free, and wait for the store;
+        `held_back`: they wait for --max-bandwidth."""
+        self._polled, self._for_store, self._held_back = now, for_store, held_back
 
     def begins(self, now: float) -> None:
         """The poll has returned."""
@@ -48,6 +50,8 @@ class Gauges:
         self._idle += idle
         if self._for_store:
             self._store_idle += idle
+        if self._held_back:
+            self._held_idle += idle
         self._began, self._began_cpu = now, time.thread_time()
 
     def ends(self, now: float) -> None:
@@ -80,7 +84,7 @@ class Gauges:
             self._shares(since)
             self._speed((self.stats.visits - self._visits) / since)
         self._looked, self._cpu, self._visits = now, cpu, self.stats.visits
-        self._idle = self._store_idle = 0.0
+        self._idle = self._store_idle = self._held_idle = 0.0
         return self._rate
 
     def _tell_turns(self) -> None:
@@ -97,6 +101,7 @@ class Gauges:
         stats.cores = load.cores
         self._smooth("loop_busy", 1.0 - self._idle / since)
         self._smooth("store_wait", self._store_idle / since)
+        self._smooth("bandwidth_wait", self._held_idle / since)
         self._smooth("core_wait", load.waited)
         self._smooth("others_busy", max(0.0, load.busy - ours))
 

@@ -31,6 +31,7 @@ from lycosa.page.language import Shares, code_of, languages
 from lycosa.page.media import OTHER, kind_of
 from lycosa.page.simhash import simhash
 from lycosa.politeness import robots_tag
+from lycosa.politeness.robots import AGENT_TOKEN
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.urls.canonical import canonical, host_of
 from lycosa.urls.domains import domain_id, domain_of, place_of_origin
@@ -69,6 +70,7 @@ class HarvestRules:
     keep_warc: bool = False
     languages: frozenset[str] = frozenset()  # pages in others are not kept; empty: all are
     keep_repeats: bool = False  # sites with one page for all URLs are crawled like others
+    agent: str = AGENT_TOKEN  # the name by which X-Robots-Tag is read
 
 
 class Harvest:
@@ -234,7 +236,7 @@ class Harvest:
         content_type = response.joined(b"content-type")
         tld = host_of(url.url).rpartition(".")[2]
         parsed = parse(body, content_type, tld=tld, obey_nofollow=self.rules.obey_nofollow)
-        noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"))
+        noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"), self.rules.agent)
         parsed.noindex |= noindex
         parsed.nofollow |= nofollow
         return parsed

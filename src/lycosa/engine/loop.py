@@ -25,8 +25,9 @@ from lycosa.archive.warc import record_ids, warcinfo
 from lycosa.clock import LONG_MS, engine_now
 from lycosa.engine.actions import NOTHING
 from lycosa.engine.address_table import table_of
+from lycosa.engine.bandwidth import Bandwidth
 from lycosa.engine.control import lateness
-from lycosa.engine.core import LEASE_MARGIN, Core, CoreRules
+from lycosa.engine.core import LEASE_MARGIN, STARTS, Core, CoreRules
 from lycosa.engine.dispatch import Dispatcher
 from lycosa.engine.exchange import Exchanger, StoreThread
 from lycosa.engine.gauges import Gauges
@@ -51,7 +52,7 @@ from lycosa.frontier.backoff import Patience
 from lycosa.frontier.protocol import Frontier, open_frontier
 from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
-from lycosa.page import label_search, language
+from lycosa.page import html, label_search, language
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
@@ -99,6 +100,14 @@ class Engine:
         self.shortages = Shortages(
             self.engine_id, self.workers, self.core.scheduler, self.fetcher, self.core.stats
         )
+        node, scheduler = orders.node, self.core.scheduler
+        self.bandwidth = Bandwidth(
+            node.max_bandwidth,
+            orders.memory.bandwidth,
+            orders.index,
+            lambda: (scheduler.visiting, self.fetcher.buffered),
+        )
+        self.core.stats.max_bandwidth = node.max_bandwidth
         late = lateness(orders.memory.control, first=orders.index == 0)
         self._gauges = Gauges(self.core.stats, late, orders.node.engines)
         self._reported = 0.0
@@ -186,7 +195,9 @@ class Engine:
 
     def _make_core(self) -> None:
         crawl, orders, node, scope = self.crawl, self.orders, self.orders.node, self.scope
-        visit = VisitRules(crawl.delay, crawl.visit_timeout, sitemaps=crawl.sitemaps)
+        visit = VisitRules(
+            crawl.delay, crawl.visit_timeout, sitemaps=crawl.sitemaps, agent=crawl.bot_name
+        )
         harvest = HarvestRules(
             obey_nofollow=not crawl.ignore_nofollow,
             max_pages_per_domain=crawl.max_pages_per_domain,
@@ -194,7 +205,9 @@ class Engine:
             keep_warc=node.warc,
             languages=frozenset(crawl.language),
             keep_repeats=crawl.keep_repeats,
+            agent=crawl.bot_name,
         )
+        html.answer_to(crawl.bot_name)
         rules = CoreRules(
             visit,
             crawl.lease_time,
@@ -239,7 +252,7 @@ class Engine:
     def _turn(self, collector: Collector) -> None:
         gauges = self._gauges
         now = engine_now()
-        gauges.waits(now, self.core.waits_for_store(now))
+        gauges.waits(now, self.core.waits_for_store(now), self._held_back(now))
         ready = self.poller.poll(self._timeout(now), SOCKETS)
         now = engine_now()
         gauges.begins(now)
@@ -254,6 +267,10 @@ class Engine:
         self.dispatch.send_written(engine_now() + START_BUDGET)
         self._report(engine_now())
         gauges.ends(engine_now())
+
+    def _held_back(self, now: float) -> bool:
+        """Whether visits could begin, if there were more bandwidth."""
+        return bool(self.bandwidth.opens_in(now)) and self.core.can_start(now)
 
     def _serve(self, ready: list[Ready], end: float) -> None:
         """P4: the lease is checked before every socket, for the process may have been paused at
@@ -273,7 +290,11 @@ class Engine:
             return
         todo, fetcher = NOTHING, self.fetcher
         while len(fetcher.finished) < BACKLOG and not fetcher.full:
-            more = self.core.start(engine_now())
+            now = engine_now()
+            if not (most := self.bandwidth.visits(now, STARTS)):
+                break
+            more = self.core.start(now, most)
+            self.bandwidth.begun(len(more.starts) + len(more.lookups))
             todo += more
             if not more.requests or engine_now() > end:
                 break
@@ -294,17 +315,22 @@ class Engine:
             return 0.0
         scheduler = self.core.scheduler
         scheduler.move_due(now)  # or the loop would never sleep while a due domain can't be started
-        if self.core.can_start(now) and not self.fetcher.full:
+        could = self.core.can_start(now) and not self.fetcher.full
+        wait = self.bandwidth.opens_in(now) if could else None
+        if wait == 0.0:
             return 0.0  # a turn starts a bounded number of visits
         moments = (self._reported + REPORT_EVERY, self.link.due_at(now), scheduler.next_time())
         times = [moment - now for moment in moments if moment is not None]
-        times += [t for t in (self.fetcher.timeout(), self.resolver.timeout()) if t is not None]
+        times += [
+            t for t in (self.fetcher.timeout(), self.resolver.timeout(), wait) if t is not None
+        ]
         return max(0.0, min(times))
 
     def _responses(self, end: float) -> None:
         """Work through finished fetches."""
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
+            self.bandwidth.note(response)
             if response.failure:
                 self.shortages.note(response)
             before = (

@@ -22,6 +22,7 @@ class SharedMemory:
     control: int  # how late the machine wakes an idle process, see `control`
     marks: int  # which page each engine is parsing, see `poison`
     addresses: int  # when each address may be visited, see `address_table`
+    bandwidth: int  # how much each engine has received, see `bandwidth`
     turns: int  # whose turn it is to write to SQLite, see `frontier/sqlite/store`
 
 

@@ -291,7 +291,7 @@ class Visit:
             asked = retry.retry_after(response.header(b"retry-after"), result.ended_ms)
             result.pause = min(asked or 0.0, politeness.DAY)
         started_ms = self._clock.ms(response.started) if response.started else result.ended_ms
-        result.answers.append(errands.answer(url.url, response, started_ms))
+        result.answers.append(errands.answer(url.url, response, started_ms, self.rules.agent))
         result.dropped.append((url, ""))  # it leaves the queue, and may come again
 
     # -- failures -----------------------------------------------------------------------------

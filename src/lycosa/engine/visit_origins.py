@@ -110,7 +110,7 @@ class VisitOrigins:
         """What a response of the domain itself means for the origin that asked."""
         if response.failure == Failure.STOPPED or response.failure in Failure.OURS:
             return None, response.failure
-        rules = rules_of(response)
+        rules = rules_of(response, self._rules.agent)
         if rules is None:
             self.failed(parts.origin, response)
             return None, response.failure or UNREACHABLE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lycosa.engine.scheduler import Held
+from lycosa.politeness.robots import AGENT_TOKEN
 from lycosa.records import Flag, Kind, Origin, QueuedUrl, Request, Response, SharedRobots, Url
 from lycosa.urls.canonical import Parts
 
@@ -19,6 +20,7 @@ class VisitRules:
     timeout: float = 90.0  # seconds for the whole visit
     max_hosts: int = 100  # origins of one domain that are known at a time
     sitemaps: bool = False
+    agent: str = AGENT_TOKEN  # the name by which robots.txt files are read
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import PagePlace
+from lycosa.outcomes import FINE
 from lycosa.records import PageRow
 
 # Names in the order of PageRow, with PostgreSQL's types. SQLite has INTEGER, TEXT and BLOB.
@@ -84,6 +85,7 @@ def marks(dialect: str) -> dict[str, str]:
         "{failed_page}": _listed(_failed(dialect, *each) for each in PAGES.items()),
         "{place_columns}": _listed(PagePlace._fields),
         "{state_columns}": _listed(DomainState._fields),
+        "{fine_outcomes}": _listed(f"'{name}'" for name in sorted(FINE)),
     }
 
 

@@ -28,6 +28,7 @@ from lycosa.frontier.summary import (
     waits,
     without_exclusions,
 )
+from lycosa.frontier.survey import Survey, tallied
 from lycosa.frontier.values import LeftOut, PagePlace, Place
 from lycosa.records import Origin, PageRow
 from lycosa.urls.canonical import canonical, split
@@ -74,6 +75,7 @@ class Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._sql = queries.load(source.dialect)
+        self.survey = Survey(source, self._sql)  # what people look through, bounded
 
     def _rows(self, query: str, **values: Any) -> list[dict[str, Any]]:
         return self._source.rows(self._sql[query], values)
@@ -95,6 +97,10 @@ class Reader:
     def place(self, engine_id: int) -> Place | None:
         """Where an engine's output lies; None: in the directory of the crawl."""
         return self._source.place(engine_id)
+
+    def now_ms(self) -> int:
+        """The store's time."""
+        return self._source.now_ms()
 
     def close(self) -> None:
         self._source.close()
@@ -219,17 +225,25 @@ class Reader:
         row = self._row("domain_by_id", id=ident)
         if row is None:
             return None
+        counts = self.survey.counts(ident)
         return {
             **row,
-            "outcomes": self._counts("domain_outcomes", ident),
-            "languages": self._counts("domain_languages", ident),
-            "labels": self._counts("domain_labels", ident),
-            "origins": [Origin(**each) for each in self._rows("domain_origins", id=ident)],
+            "outcomes": tallied(counts, "outcome"),
+            "languages": tallied(counts, "language"),
+            "labels": tallied(counts, "label"),
+            "origins": self.origins(name),
             "now_ms": self._source.now_ms(),
         }
 
-    def _counts(self, query: str, ident: int) -> dict[str, int]:
-        return {row["kind"]: row["pages"] for row in self._rows(query, id=ident)}
+    def origins(self, name: str) -> list[Origin]:
+        """What is known of the origins of a domain, in the order of their names."""
+        return [Origin(**each) for each in self._rows("domain_origins", id=domain_id(name))]
+
+    def failing_most(self, limit: int) -> list[tuple[str, int]]:
+        """The domains with the most failures among the URLs that were done last."""
+        top = self.survey.top_lately("failing", self.newest_page(), limit)
+        rows = self.survey.domains_of([ident for ident, _ in top])
+        return [(rows[ident]["name"], int(count)) for ident, count in top if ident in rows]
 
     def domains_among(self, names: Iterable[str]) -> list[str]:
         """Those of these domains that the crawl knows."""

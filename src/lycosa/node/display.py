@@ -187,10 +187,21 @@ class Screen:
         return wanted and self._stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
     def draw(self, now: Snapshot) -> None:
-        # One column stays free: a full last column makes some terminals wrap.
-        lines = render(now, self._columns() - 1)
+        self.put(render(now, self.width()))
+
+    def width(self) -> int:
+        """Columns of a line: one stays free, a full last column makes some terminals wrap."""
+        return self._columns() - 1
+
+    def put(self, lines: list[str]) -> None:
+        """Draw these lines, made visible and not longer than `width`, over the last ones."""
         self._write(_HIDE + self._back() + "\n".join(lines) + "\n")
         self._drawn = len(lines)
+
+    def leave(self) -> None:
+        """Let the last view stand and show the cursor again."""
+        self._write(_SHOW)
+        self._drawn = 0
 
     def clear(self) -> None:
         """Take the view away, before a log line or at the end; shows the cursor again."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import astuple
 
-from lycosa.engine import address_table, control, poison
+from lycosa.engine import address_table, bandwidth, control, poison
 from lycosa.engine.orders import SharedMemory
 
 
@@ -19,6 +19,7 @@ def make(engines: int, addresses_from: float) -> SharedMemory:
         control=control.memory(),
         marks=poison.memory(engines),
         addresses=address_table.memory(addresses_from),
+        bandwidth=bandwidth.memory(engines),
         turns=os.memfd_create("lycosa-turns", os.MFD_CLOEXEC),
     )
 

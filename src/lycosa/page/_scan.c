@@ -2087,7 +2087,24 @@ static void fill_classes(void) {
     }
 }
 
+PyDoc_STRVAR(answer_to_doc, "answer_to(name)\n--\n\n"
+                            "Keep a <meta> of that name, in lower case, from now on.");
+
+static PyObject *answer_to(PyObject *Py_UNUSED(module), PyObject *args) {
+    const char *name;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(args, "s#:answer_to", &name, &size)) return NULL;
+    if (size >= (Py_ssize_t)sizeof own_meta) {
+        PyErr_SetString(PyExc_ValueError, "the name is too long");
+        return NULL;
+    }
+    memcpy(own_meta, name, (size_t)size);
+    own_meta[size] = 0;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc},
+                                {"answer_to", answer_to, METH_VARARGS, answer_to_doc},
                                 {"is_utf8", is_utf8, METH_VARARGS, is_utf8_doc},
                                 {"features", features, METH_VARARGS, features_doc},
                                 {NULL, NULL, 0, NULL}};

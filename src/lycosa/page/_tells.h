@@ -6,10 +6,13 @@
 
 /* What a <meta> must be called, and what a <link> must be related as, to say something. */
 static const char *const telling_metas[] = {
-    "robots",       "lycosa",           "generator",       "refresh", "date",
+    "robots",       "generator",        "refresh",         "date",
     "dc.date",      "dcterms.date",     "datepublished",   "pubdate", "article:published_time",
     "og:site_name", "application-name", "content-language"};
 static const char *const telling_links[] = {"canonical", "alternate", "next", "prev"};
+
+/* Our own name, in lower case: a <meta> of that name speaks to us. Set once, before pages are read. */
+static char own_meta[65] = "lycosa";
 
 /* A character for which a value has to be decoded before anybody can tell what it says. */
 static int is_rare(char c) {
@@ -29,6 +32,7 @@ static int names_meta(const char *p, const char *end) {
     while (p < end && end[-1] == ' ') end--;
     for (const char *each = p; each < end; each++)
         if (is_rare(*each)) return 1;
+    if ((size_t)(end - p) == strlen(own_meta) && word_at(p, end, own_meta)) return 1;
     for (size_t i = 0; i < sizeof telling_metas / sizeof *telling_metas; i++)
         if ((size_t)(end - p) == strlen(telling_metas[i]) && word_at(p, end, telling_metas[i]))
             return 1;

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from html.entities import html5
 from typing import Any
 
-from lycosa.page import blocks, charset, html_scan, media
+from lycosa.page import blocks, charset, html_found, html_scan, media
 from lycosa.page.facts import PageFacts
 from lycosa.page.signs import Signs
 
@@ -23,6 +23,7 @@ ScanFound = tuple[str, list[Any], int, bytes, str, tuple[int, ...]]
 Scan = Callable[[bytes, dict[str, str], int, int], ScanFound]
 scan: Scan | None
 try:
+    from lycosa.page._scan import answer_to as scan_answers_to
     from lycosa.page._scan import scan
 except ImportError:  # there was no C compiler when lycosa was installed
     scan = None
@@ -150,6 +151,13 @@ def compiled() -> bool:
     return scan is not None
 
 
+def answer_to(name: str) -> None:
+    """Obey what a <meta> of that name asks, as one of `robots`; for the whole process."""
+    html_found.answer_to(name.lower())
+    if scan is not None:
+        scan_answers_to(name.lower())
+
+
 class _Reader:
     """Collects what one page holds, piece by piece."""
 
@@ -227,7 +235,7 @@ class _Reader:
     def meta(self, attributes: Attributes) -> None:
         name = (attributes.get("name") or "").strip().lower()
         content = attributes.get("content") or ""
-        if name in ("robots", "lycosa"):
+        if name in ("robots", html_found.own_meta):
             wishes = content[: self.wishes].lower().replace(",", " ").split()
             self.wishes -= min(len(content), self.wishes)
             self.found.noindex |= "noindex" in wishes or "none" in wishes

@@ -30,11 +30,12 @@ _ASKED = frozenset(
 # What a <meta> must be called, and what a <link> must be related as, to say something.
 TELLING_METAS = frozenset(
     (
-        *("robots", "lycosa", "generator", "refresh", "date", "dc.date", "dcterms.date"),
+        *("robots", "generator", "refresh", "date", "dc.date", "dcterms.date"),
         *("datepublished", "pubdate", "article:published_time", "og:site_name"),
         *("application-name", "content-language"),
     )
 )
+own_meta = "lycosa"  # a <meta> of that name speaks to us: see `answer_to`
 _TELLING_LINK = re.compile("canonical|alternate|next|prev|[&\x00-\x1f\x80-\U0010ffff]", re.I | re.A)
 _META_NAMES = frozenset(("name", "property", "itemprop", "http-equiv"))
 # For these a value has to be decoded before anybody can tell what it says.
@@ -127,10 +128,18 @@ class PageFound:
         return (*self.counts.values(), *counted, *self.notes.signs(lines))
 
 
+def answer_to(name: str) -> None:
+    """Read what a <meta> of that name says, in lower case, from now on."""
+    global own_meta
+    own_meta = name
+
+
 def _tells(element: str, name: str, value: str) -> bool:
     """Whether an attribute may make its <meta> or <link> say something, as few do."""
     if element == "link":
         return name == "rel" and _TELLING_LINK.search(value) is not None
     return name in _META_NAMES and (
-        value.strip(" ").lower() in TELLING_METAS or _is_rare(value) is not None
+        value.strip(" ").lower() in TELLING_METAS
+        or value.strip(" ").lower() == own_meta
+        or _is_rare(value) is not None
     )

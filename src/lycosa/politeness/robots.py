@@ -280,6 +280,15 @@ class Rules:
         decided = [rule for rule in equals if matches(rule[1], target)] or equals
         return best & 1 == 1, _line(*decided[0]) if decided else ""
 
+    def lines(self) -> list[str]:
+        """What applies to us, as lines of a robots.txt in normal form, for people."""
+        asked = [] if self.crawl_delay is None else [f"Crawl-delay: {self.crawl_delay:g}"]
+        return [
+            *(_line(*rule) for rule in self._rules),
+            *asked,
+            *(f"Sitemap: {url}" for url in self.sitemaps),
+        ]
+
     def dump(self) -> bytes:
         """Compact bytes for the database; `load` gives back an equal object."""
         lines = [("A" if allow else "D") + pattern for allow, pattern in self._rules]

@@ -27,8 +27,9 @@ def redirect_of(response: Response) -> Url:
     return NO_URL if response.failure or target is None else target
 
 
-def rules_of(response: Response) -> robots.Rules | None:
-    """What a robots.txt response allows; None: it could not be reached, disallow for now."""
+def rules_of(response: Response, agent: str = robots.AGENT_TOKEN) -> robots.Rules | None:
+    """What a robots.txt response allows the bot of that name; None: it could not be reached,
+    disallow for now."""
     status = response.status
     if response.failure or status == 429 or status < 200 or status >= 500:
         return None
@@ -42,4 +43,4 @@ def rules_of(response: Response) -> robots.Rules | None:
     # was too large on the wire or too costly to unpack, may hide rules: it counts as unreachable.
     short = not cut and len(body) < robots.MAX_BYTES
     unfinished = problem in _UNREADABLE or response.truncated == Truncated.LENGTH
-    return None if short and unfinished else robots.parse_robots(body)
+    return None if short and unfinished else robots.parse_robots(body, agent)

@@ -12,28 +12,29 @@ from collections.abc import Iterable, Iterator
 
 from lycosa.politeness.robots import AGENT_TOKEN
 
-# Names of us and of everybody.
-_OURS = frozenset({AGENT_TOKEN, "*", "robots"})
+_EVERYBODY = ("*", "robots")
 # A name has no blank and not only digits: '15' of '15:00:00' is none.
 _agent = re.compile(r"(?=[^\s]*[a-z*])[^\s]+\Z").match
 # Rules that have a value behind a colon.
 _valued = re.compile(r"max-|unavailable[_-]after\Z").match
 
 
-def wishes(fields: Iterable[str]) -> tuple[bool, bool]:
-    """Whether the fields ask us not to keep the page, and not to follow its links."""
-    words = {word for field in fields for word in _for_us(field.lower())}
+def wishes(fields: Iterable[str], agent: str = AGENT_TOKEN) -> tuple[bool, bool]:
+    """Whether the fields ask the bot of that name not to keep the page, and not to follow its
+    links."""
+    ours = frozenset({agent.lower(), *_EVERYBODY})
+    words = {word for field in fields for word in _for_us(field.lower(), ours)}
     none = "none" in words
     return none or "noindex" in words, none or "nofollow" in words
 
 
-def _for_us(field: str) -> Iterator[str]:
+def _for_us(field: str, ours: frozenset[str]) -> Iterator[str]:
     """The words of one field that are for us."""
     concerned = True
     for part in field.replace(";", ",").split(","):
         names, rule = _split(part)
         if names:
-            concerned = any(name.partition("/")[0] in _OURS for name in names)
+            concerned = any(name.partition("/")[0] in ours for name in names)
         if concerned:
             yield from rule.split()
 

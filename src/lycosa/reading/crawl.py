@@ -21,20 +21,27 @@ from lycosa.frontier.filters import EVERY_PAGE, Filter
 from lycosa.reading import contents
 from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
+from lycosa.reading.examples import examples
 from lycosa.reading.filters import Filters, filter_of
 from lycosa.reading.names import known_domain
+from lycosa.reading.queue import queued_pages
 from lycosa.reading.sample import drawn
 from lycosa.reading.status import gathered, status_of
+from lycosa.reading.tops import domain_lines
 from lycosa.reading.values import (
     Domain,
+    DomainLine,
     Explanation,
+    Listed,
     Page,
     PageResponse,
+    QueuedPage,
     Status,
     TextPage,
     page_of,
 )
 from lycosa.reading.why import explain, explanation, gather
+from lycosa.records import Origin
 from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
@@ -74,9 +81,10 @@ class Crawl:
 
     # -- the whole crawl ------------------------------------------------------------------------
 
-    def status(self) -> Status:
-        """How the crawl stands: counts, whether it runs, what holds its speed."""
-        return status_of(gathered(self._reader, self.directories.paths, self._server))
+    def status(self, *, quick: bool = False) -> Status:
+        """How the crawl stands: counts, whether it runs, what holds its speed. `quick`: without the
+        half second that is spent to look for damage; for who asks again and again."""
+        return status_of(gathered(self._reader, self.directories.paths, self._server, quick))
 
     def why(self, url: str) -> Explanation:
         """What became of a URL, and why, in the words of `lycosa why`."""
@@ -85,7 +93,23 @@ class Crawl:
 
     def domain(self, name: str) -> Domain:
         """What is known of a domain; raises UserError for one that the crawl never met."""
-        return domain_facts(self._reader, known_domain(self._reader, name))
+        return domain_facts(self._reader, known_domain(self._reader, name), self.directories.paths)
+
+    def domains(self, sort: str = "pages", limit: int = 50) -> Listed[DomainLine]:
+        """Domains, the first by 'pages', 'queued', 'failing', 'delay' or 'slowest'; `of` of the
+        list says what they are the first of: a large crawl is not looked through."""
+        return domain_lines(self._reader, self.directories.paths, sort, limit)
+
+    def queue(
+        self, domain: str | None = None, pattern: str | None = None, limit: int = 50
+    ) -> Listed[QueuedPage]:
+        """URLs that are to be fetched: of a domain, those that fit a pattern (as in
+        --exclude-file), or what comes next; `of` of the list says what was looked at."""
+        return queued_pages(self._reader, domain, pattern, limit)
+
+    def examples(self, outcome: str, limit: int = 10) -> Listed[Page]:
+        """Some URLs with an outcome, the newest first, without looking through a large crawl."""
+        return examples(self._reader, self.directories.paths, outcome, limit)
 
     # -- lists of pages -------------------------------------------------------------------------
 
@@ -186,9 +210,17 @@ class Crawl:
             if kind == "edges" and length:
                 yield from contents.edges(self.directories, segment, length)
 
+    def now_ms(self) -> int:
+        """The time of the crawl's store, which all its moments are by."""
+        return self._reader.now_ms()
+
     def newest_page(self) -> int:
         """The id of the page that was recorded last; 0 if there is none."""
         return self._reader.newest_page()
+
+    def origins(self, domain: str) -> list[Origin]:
+        """What is known of the origins of a domain, with their rules as they are stored."""
+        return self._reader.origins(domain)
 
     def exclusions(self) -> tuple[str, ...]:
         """What the crawl must not visit now: one domain, host or URL pattern a line."""

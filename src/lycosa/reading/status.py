@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.node.datadir import in_use
+from lycosa.reading.pace import disk_of, last_run, speeds
 from lycosa.reading.values import Status
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
 
+FAILING_SHOWN = 3  # domains
 CHECK_SECONDS = 0.5  # for a search for damage: a small database is read whole
 
 
-def gathered(reader: Reader, directories: Sequence[Path], server: bool) -> dict[str, Any]:
-    """Everything that a status tells. Raises Damaged if the database is."""
-    reader.check(CHECK_SECONDS)
+def gathered(
+    reader: Reader, directories: Sequence[Path], server: bool, quick: bool = False
+) -> dict[str, Any]:
+    """Everything that a status tells. Raises Damaged if the database is, unless it shall be
+    `quick`."""
+    if not quick:
+        reader.check(CHECK_SECONDS)
     found = reader.status()
     stored = reader.settings()
     found["running"] = running(found, directories, server)
@@ -33,6 +39,11 @@ def gathered(reader: Reader, directories: Sequence[Path], server: bool) -> dict[
     found["waits"] = long_waits(found["waits"], stored)
     found["loop"] = loop_of(found["engines"])
     found["state"] = state(found)
+    began, heard = last_run(found["engines"])
+    found["run_began_ms"], found["heard_ms"] = began, heard
+    found["speed"] = speeds(reader, found["now_ms"]) if found["running"] else {}
+    found["disk"] = disk_of(directories)
+    found["failing"] = reader.failing_most(FAILING_SHOWN)
     return found
 
 

@@ -8,10 +8,11 @@ is a property that ends in `_at`, the same moment as a `datetime` in UTC.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from lycosa.archive.segments import segment_name
@@ -26,6 +27,8 @@ DECODED_LIMIT = 64 << 20  # bytes of an unpacked body
 DECODED_SECONDS = 10.0  # of CPU time to unpack it
 
 _UNSIGNED = (1 << 64) - 1
+
+Each = TypeVar("Each")
 
 
 def moment(ms: int) -> datetime | None:
@@ -151,6 +154,56 @@ class RobotsFile:
     status: int
     failures: int  # in a row
     last_failure: str
+    lines: tuple[str, ...] = ()  # what it says to this crawl, in normal form; (): nothing
+    aim: str = ""  # where it redirects, while that has not been read
+
+    @property
+    def fetched_at(self) -> datetime | None:
+        return moment(self.fetched_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedPage:
+    """A URL that is to be fetched."""
+
+    url: str
+    domain: str
+    depth: int  # links from a seed
+    attempts: int  # that failed so far
+    found_ms: int  # 0: not known, because it waits
+    waits_until_ms: int  # not tried before; 0: it does not wait
+    seed: bool  # the user named it
+    sitemap: bool
+
+    @property
+    def found_at(self) -> datetime | None:
+        return moment(self.found_ms)
+
+    @property
+    def waits_until_at(self) -> datetime | None:
+        return moment(self.waits_until_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainVisit:
+    """A visit to a domain, as the ledger of its engine tells it."""
+
+    started_ms: int
+    ended_ms: int  # of one that was cut off: when it began
+    requests: int
+    address: str  # of the server
+    outcome: str  # '' of one that was cut off
+    finished: bool  # False: it runs, or a kill cut it off
+    engine_id: int
+    pause: float | None  # seconds since the end of the visit before; None: not known
+
+    @property
+    def started_at(self) -> datetime | None:
+        return moment(self.started_ms)
+
+    @property
+    def ended_at(self) -> datetime | None:
+        return moment(self.ended_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +222,42 @@ class Domain:
     languages: dict[str, int] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     origins: tuple[RobotsFile, ...] = ()
+    counted: int = 0  # URLs that the three counts are of: some by chance, if it has very many
+    pause: float = 0.0  # seconds that lie between its visits now, and
+    pause_from: str = ""  # where that comes from: '--delay', 'robots.txt' or 'overloaded'
+    head: tuple[QueuedPage, ...] = ()  # the first of its queue
+    visits: tuple[DomainVisit, ...] = ()  # the last, the newest first, of the directories given
+
+    @property
+    def ready_at(self) -> datetime | None:
+        return moment(self.ready_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainLine:
+    """A domain in a list of domains."""
+
+    name: str
+    value: float  # what the list is sorted by: pages, queued URLs, failures or seconds
+    state: str  # 'held', 'idle', 'waiting' or 'ready'
+    seeded: bool
+    pages: int
+    queued: int  # about so many
+    delay: float  # seconds that its robots.txt asks for between visits; 0: the crawl's own
+    failures: int  # times in a row that it said it is overloaded
+    ready_ms: int  # not visited before
+
+    @property
+    def ready_at(self) -> datetime | None:
+        return moment(self.ready_ms)
+
+
+class Listed(list[Each]):
+    """A list that says what it is of: nobody looks through forty million rows for a person."""
+
+    def __init__(self, found: Iterable[Each], of: str) -> None:
+        super().__init__(found)
+        self.of = of
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
 
 _LATEST = 500  # pages of a domain that are looked at to see whether they are one
+_NAMED = 5  # inclusions that are named
 # Drops that depend on the page that has the link: the URL alone does not tell whether they hit it.
 _BY_PAGE = (Drop.DEPTH, Drop.LINKS_PER_PAGE, Drop.HOST_CAP)
 
@@ -45,6 +46,7 @@ class Facts:
     robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
     refused: str = ""  # why scope refuses it: the name under which it is counted
     lines: tuple[str, ...] = ()  # the exclusions that hit it
+    include: tuple[str, ...] = ()  # what alone is followed
     same_page: int = 0  # pages of its domain that say the same, if that is why no more are wanted
     max_pages_per_domain: int = 0
     max_queued_per_domain: int = 0
@@ -89,6 +91,7 @@ def gather(reader: Reader, url: str) -> Facts:
             facts.same_page = _same_page(reader, facts.domain)
         facts.max_pages_per_domain = settings.max_pages_per_domain
         facts.max_queued_per_domain = settings.max_queued_per_domain
+        facts.include = settings.include
         facts.refused, facts.lines = _refused(facts, settings, reader)
     return facts
 
@@ -115,11 +118,13 @@ def _refused(facts: Facts, settings: CrawlSettings, reader: Reader) -> tuple[str
 
     _, lines = reader.exclusions()
     seeded = bool(facts.domain_row and facts.domain_row["seeded"])
-    depth = facts.queue["depth"] if facts.queue else 0
+    # Seeds are queued or done: what is neither would have to be found by a link.
+    depth = facts.queue["depth"] if facts.queue else 1 - bool(facts.page)
     rules = ScopeRules(
         max_depth=settings.max_depth,
         seeded_only=settings.seeded_only,
         exclude=(*settings.exclude, *lines),
+        include=settings.include,
     )
     scope, host = Scope(rules), split(facts.url).host
     reason = scope.refuses(facts.url, host, facts.domain, depth, seeded)
@@ -174,6 +179,9 @@ def _queued(facts: Facts, queue: dict[str, Any]) -> list[str]:
 
 
 def _unknown(facts: Facts) -> list[str]:
+    if facts.refused == Drop.NOT_INCLUDED:
+        named = ", ".join(facts.include[:_NAMED]) + (", …" if len(facts.include) > _NAMED else "")
+        return [f"state        refused: {facts.refused}: no --include hits it ({named})"]
     if facts.refused:
         return [f"state        refused: {facts.refused}{_by(facts)}"]
     if _capped(facts):
@@ -186,7 +194,7 @@ def _unknown(facts: Facts) -> list[str]:
         ]
     if facts.domain_row is None:
         return ["state        never seen, and neither was its domain"]
-    lines = ["state        never seen: no page that was fetched links to it"]
+    lines = []
     queued, most = facts.domain_row.get("queued", 0), facts.max_queued_per_domain
     if most and queued >= most:
         lines.append(f"             or dropped, because the queue of its domain is full ({most:,})")
@@ -196,7 +204,13 @@ def _unknown(facts: Facts) -> list[str]:
         for reason in _BY_PAGE
         if facts.drops.get(reason)
     ]
-    return lines
+    # A link that was dropped is not remembered: then nobody knows whether a page has one.
+    state = (
+        "not queued: no page that was fetched links to it,"
+        if lines
+        else ("never seen: no page that was fetched links to it")
+    )
+    return [f"state        {state}", *lines]
 
 
 def _by(facts: Facts) -> str:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.errors import UserError
-from lycosa.settings.options import SERVER, STORE, Option, TooMuch, options_of, settings
+from lycosa.settings.amounts import TooMuch
+from lycosa.settings.options import SERVER, STORE, Option, options_of, settings
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, cores, option_name
 from lycosa.terminal import redact
 
@@ -151,6 +152,29 @@ def read_excludes(path: Path) -> tuple[str, ...]:
         raise UserError(f"In {path}: {error}") from None
 
 
+MOST_INCLUDES = 10_000  # every link is compared with each that has a '*' in its host
+
+
+def read_includes(values: Values) -> tuple[str, ...]:
+    """What --include and --include-file name, in the form that scope keeps them."""
+    from lycosa.urls.exclusions import parse_includes
+
+    try:
+        lines = parse_includes(values["include"])
+    except UserError as error:
+        raise UserError(f"In --include: {error}") from None
+    if path := values["include-file"]:
+        try:
+            lines += parse_includes(_read_text(path, _EXCLUDE_BYTES).splitlines())
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"The file {path} can't be read: {_reason(error)}.") from None
+        except UserError as error:
+            raise UserError(f"In {path}: {error}") from None
+    if len(lines) > MOST_INCLUDES:
+        raise UserError(f"At most {MOST_INCLUDES:,} lines can be included, not {len(lines):,}.")
+    return tuple(dict.fromkeys(lines))
+
+
 def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> CrawlSettings:
     """The shared settings; with `stored`, what was not given stays as it was in that crawl."""
     given = {
@@ -162,6 +186,13 @@ def crawl_settings(values: Values, stored: CrawlSettings | None = None) -> Crawl
     }
     if "exclude" in given:
         given["exclude"] = read_excludes(given["exclude"])
+    if stored is None or {"include", "include-file"} & values.given:
+        given["include"] = read_includes(values)
+    if stored is not None and given.get("bot_name", stored.bot_name) != stored.bot_name:
+        raise UserError(
+            f"This crawl is called {stored.bot_name}, and has read robots.txt files by that name:"
+            " leave --bot-name out, or start another crawl."
+        )
     if stored is None and "email" not in given:
         raise UserError(
             "A crawl needs your email address, so that site owners can reach you:"
@@ -195,6 +226,7 @@ def node_settings(values: Values, stored: Mapping[str, Any] | None = None) -> No
     given |= {name: before[name] for name in before if parts[name] not in values.given}
     if given.get("engines") is None:
         given["engines"] = cores()
+    given["max_bandwidth"] = given.get("max_bandwidth") or 0
     node = NodeSettings(**given)
     _check_networks(node)
     # More engines than fetches: the rest would only take memory.

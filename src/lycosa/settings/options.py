@@ -2,36 +2,32 @@
 
 The flags of the command line, the LYCOSA_* variables, the keys of a TOML file and
 docs/reference.md all come from `OPTIONS`: to add a setting, add a row here and the field in
-`values` that it fills; one of a node that a resume should keep also goes into `stored`. Knows how
-one value is read from text; knows neither where it came from nor what it is for.
+`values` that it fills; one of a node that a resume should keep also goes into `stored`. How one
+value is read from text is in `amounts`, or here; where it came from and what it is for is not known
+here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-KIB = 1024
-_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZES = {"": 1, "k": KIB, "m": KIB**2, "g": KIB**3, "t": KIB**4}
-_TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off"}
-
-
-@dataclass(frozen=True, slots=True)
-class ValueKind:
-    """How a value is read: `parse` raises ValueError on anything that is not `expects`."""
-
-    expects: str
-    parse: Callable[[object], object]
-    most: str = ""  # the largest value, as a person writes it
-
-
-class TooMuch(ValueError):
-    """A value larger than its option allows: probably a slip of the keyboard."""
+from lycosa.settings.amounts import (
+    KIB,
+    ValueKind,
+    at_least,
+    at_most,
+    parse_bandwidth,
+    parse_bot_name,
+    parse_seconds,
+    parse_size,
+    parse_switch,
+    parse_whole,
+    text_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,72 +56,11 @@ class Option:
         return f"--no-{self.name}" if self.default is True else f"--{self.name}"
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise ValueError
-    return value.strip()
-
-
-def _amount(value: object, units: dict[str, float] | dict[str, int]) -> float:
-    if isinstance(value, bool):
-        raise ValueError
-    if isinstance(value, int | float):
-        return value
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([a-z]*)", _text(value).lower())
-    if not found or found[2] not in units:
-        raise ValueError
-    return float(found[1]) * units[found[2]]
-
-
-def _at_least(amount: float, low: float, above: bool = False) -> float:
-    # Written so that NaN and infinity are refused as well.
-    if not (low < amount if above else low <= amount) or amount > 1e15:
-        raise ValueError
-    return amount
-
-
-def parse_seconds(value: object) -> float:
-    """90, '90', '30m', '12h', '2d' or '500ms' as seconds."""
-    return _at_least(_amount(value, _SECONDS), 0)
-
-
-def parse_size(value: object) -> int:
-    """5000, '512k', '5M', '5MiB' or '1.5G' as bytes; K, M, G and T are powers of 1,024."""
-    if isinstance(value, str):
-        value = re.sub(r"(?i)(?<=[kmgt])i?b$|(?<=\d)b$", "", value.strip())
-    return int(_at_least(_amount(value, _SIZES), 1))
-
-
-def _at_most(amount: float, high: float) -> float:
-    if amount > high:
-        raise TooMuch
-    return amount
-
-
-def parse_whole(value: object, low: int = 0) -> int:
-    """A whole number; '1_000' and '1,000' are fine."""
-    if isinstance(value, str):
-        value = int(value.replace(",", ""))
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError
-    return int(_at_least(value, low))
-
-
-def parse_switch(value: object) -> bool:
-    """On or off; a variable may say 1, true, yes, on or 0, false, no, off."""
-    if isinstance(value, bool):
-        return value
-    word = _text(value).lower()
-    if word not in _TRUE | _FALSE:
-        raise ValueError
-    return word in _TRUE
-
-
 def parse_nameserver(value: object) -> tuple[str, int]:
     """'192.0.2.1', '192.0.2.1:5353', '2001:db8::1' or '[2001:db8::1]:53'."""
     import ipaddress
 
-    text = _text(value)
+    text = text_of(value)
     found = re.fullmatch(r"\[(.+)\](?::(\d+))?|([^:]+)(?::(\d+))?|(.+)", text)
     assert found is not None  # the last alternative takes anything
     host = found[1] or found[3] or found[5]
@@ -143,7 +78,7 @@ def parse_network(value: object) -> str:
     """An address or a network."""
     import ipaddress
 
-    return str(ipaddress.ip_network(_text(value), strict=False))
+    return str(ipaddress.ip_network(text_of(value), strict=False))
 
 
 def parse_port_map(value: object) -> dict[int, int]:
@@ -151,29 +86,29 @@ def parse_port_map(value: object) -> dict[int, int]:
     if isinstance(value, dict):
         pairs: Iterable[tuple[object, object]] = value.items()
     else:
-        pairs = [tuple(pair.split("=")) for pair in _text(value).split(",")]  # type: ignore[misc]
+        pairs = [tuple(pair.split("=")) for pair in text_of(value).split(",")]  # type: ignore[misc]
     return {_port(a): _port(b) for a, b in pairs}
 
 
 def parse_email(value: object) -> str:
     """An address as it may stand in a user agent: plain ASCII, no spaces, no brackets."""
-    if not re.fullmatch(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.:\[\]-]+", _text(value)):
+    if not re.fullmatch(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.:\[\]-]+", text_of(value)):
         raise ValueError
-    return _text(value)
+    return text_of(value)
 
 
 def parse_contact_url(value: object) -> str:
     """An http(s) URL as it may stand in a user agent."""
-    if not re.fullmatch(r"https?://[!-'*-:<-~]+", _text(value)):
+    if not re.fullmatch(r"https?://[!-'*-:<-~]+", text_of(value)):
         raise ValueError
-    return _text(value)
+    return text_of(value)
 
 
 def parse_language(value: object) -> str:
     """'de', 'de-AT' or 'deu' as the code that pages get."""
     from lycosa.page.language import code_of
 
-    text = _text(value)
+    text = text_of(value)
     code = code_of(text)
     if not code or not re.fullmatch(r"[A-Za-z0-9_-]+", text):
         raise ValueError
@@ -182,13 +117,13 @@ def parse_language(value: object) -> str:
 
 def parse_path(value: object) -> Path:
     try:
-        return Path(_text(value)).expanduser()
+        return Path(text_of(value)).expanduser()
     except RuntimeError:  # '~somebody' whom this machine does not know
         raise ValueError from None
 
 
 def parse_store(value: object) -> str:
-    text = _text(value)
+    text = text_of(value)
     if text != "sqlite" and not re.match(r"postgres(ql)?://", text):
         raise ValueError
     return text
@@ -202,7 +137,7 @@ def parse_server(value: object) -> str:
 
 def number(low: int, high: int) -> ValueKind:
     expects = f"a whole number of at least {low}"
-    return ValueKind(expects, lambda v: int(_at_most(parse_whole(v, low), high)), f"{high:,}")
+    return ValueKind(expects, lambda v: int(at_most(parse_whole(v, low), high)), f"{high:,}")
 
 
 def choice(*names: str) -> ValueKind:
@@ -218,29 +153,36 @@ def seconds(most: str, low: float = 0, above: bool = False) -> ValueKind:
     bound = f"more than {low:g}" if above else f"at least {low:g}"
     expects = f"a time of {bound} seconds, such as 90, 30m, 12h or 2d"
     high = parse_seconds(most)
-    return ValueKind(
-        expects, lambda v: _at_most(_at_least(parse_seconds(v), low, above), high), most
-    )
+    return ValueKind(expects, lambda v: at_most(at_least(parse_seconds(v), low, above), high), most)
 
 
 def size_value(most: str) -> ValueKind:
     high = parse_size(most)
     return ValueKind(
-        "a size such as 512k, 5M or 1G", lambda v: int(_at_most(parse_size(v), high)), most
+        "a size such as 512k, 5M or 1G", lambda v: int(at_most(parse_size(v), high)), most
     )
 
 
 def parse_when(value: object) -> datetime | timedelta:
     """'2h' as so long ago, '2026-01-31' or '2026-01-31T12:00' as a moment of UTC."""
-    text = _text(value)
+    text = text_of(value)
     if re.match(r"\d{4}-\d", text):
         found = datetime.fromisoformat(text)
         return found if found.tzinfo else found.replace(tzinfo=UTC)
-    return timedelta(seconds=_at_most(parse_seconds(text), parse_seconds("36500d")))
+    return timedelta(seconds=at_most(parse_seconds(text), parse_seconds("36500d")))
 
 
+BOT_NAME = ValueKind(
+    "a name of letters, hyphens and underscores, as robots.txt files have them (RFC 9309)",
+    parse_bot_name,
+)
+BANDWIDTH = ValueKind(
+    "an amount a second of at least 1000 bytes, such as 500k, 2M/s or 20Mbit/s",
+    lambda v: int(at_most(parse_bandwidth(v), parse_size("100G"))),
+    "100G",
+)
 SWITCH = ValueKind("true or false", parse_switch)
-TEXT = ValueKind("a text", _text)
+TEXT = ValueKind("a text", text_of)
 WHEN = ValueKind(
     "a time ago such as 90, 30m, 12h or 2d, or a day such as 2026-01-31", parse_when, "36500d"
 )
@@ -254,13 +196,18 @@ NAMESERVER = ValueKind("an IP address, or one with a port such as 192.0.2.1:53",
 LANGUAGE = ValueKind("the code of a language such as de, pt or zh", parse_language)
 PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
-READERS = ("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify")
+READERS = (
+    *("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify"),
+    "queue",
+)
 EVERY = ("crawl", "check", *READERS)
 EXPORTERS = ("export", "query")
-OF_NODES = ("sample", *EXPORTERS)  # they read the directories of several nodes
+LOOKERS = ("domains", "domain", "top")
+OF_NODES = ("sample", *LOOKERS, *EXPORTERS)  # they read the directories of several nodes
 STORED = (*EVERY, *OF_NODES)
 LOGGERS = ("crawl", "demo")
-CHOOSERS = ("pages", *OF_NODES)  # commands with the filters of pages
+CHOOSERS = ("pages", "sample", *EXPORTERS)  # commands with the filters of pages
+SORTS = ("pages", "queued", "failing", "delay", "slowest")  # of `frontier/survey`
 
 # fmt: off
 OPTIONS: tuple[Option, ...] = (
@@ -268,6 +215,9 @@ OPTIONS: tuple[Option, ...] = (
            " can reach you; without it there is no crawl", "ADDRESS", shared=True),
     Option("contact-url", CONTACT, None, "a page about your crawl, sent with every request",
            "URL", shared=True),
+    Option("bot-name", BOT_NAME, "lycosa", "what your bot is called: the first word of its user"
+           " agent, and the name by which it reads robots.txt; it stays for the whole crawl",
+           "NAME", shared=True),
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
     Option("data-dir", PATH, (Path("lycosa-data"),), "where the crawl is kept; several times: the"
@@ -287,11 +237,19 @@ OPTIONS: tuple[Option, ...] = (
            "FILE", commands=STORED),
     Option("exclude-file", PATH, None, "never visit what this file lists: one domain, host or URL"
            " pattern a line", "FILE", shared=True),
+    Option("include", TEXT, (), "follow only links to what this domain, host or URL pattern hits,"
+           " as in --exclude-file; seeds are fetched in any case", "PATTERN", shared=True,
+           repeat=True, shown_default="all"),
+    Option("include-file", PATH, None, "the same for what this file lists, one a line", "FILE",
+           shared=True),
     Option("seeded-urls-only", SWITCH, False, "stay in the domains of the seeds", shared=True),
     Option("max-workers", number(1, 100_000), 1000, "fetches in flight at once on this node", "N",
            commands=("crawl", "check")),
     Option("engines", number(1, 256), None, "processes", "N", commands=("crawl", "check"),
            shown_default="one per core"),
+    Option("max-bandwidth", BANDWIDTH, None, "receive no more than this a second on this node, on"
+           " average: bytes, or bits as 20Mbit/s", "AMOUNT", unit="bytes/s",
+           commands=("crawl", "check"), shown_default="no limit"),
     Option("max-pages", number(1, 10**12), None,
            "stop after this many pages of the whole crawl", "N",
            shown_default="no limit"),
@@ -391,6 +349,27 @@ OPTIONS: tuple[Option, ...] = (
            " each time"),
     Option("limit", number(1, 10**9), 100, "at most this many", "N", commands=("pages",),
            flag_only=True),
+    Option("sort", choice(*SORTS), "pages", "what comes first: the most pages, the most queued"
+           " URLs, the most failures, the longest Crawl-delay, the slowest responses", "NAME",
+           commands=("domains",), flag_only=True),
+    Option("limit", number(1, 1_000), 50, "at most this many", "N", commands=("domains",),
+           flag_only=True),
+    Option("domain", TEXT, "", "only URLs of this domain, in the order in which they are fetched",
+           "NAME", commands=("queue",), flag_only=True),
+    Option("pattern", TEXT, "", "only URLs that fit this domain, host or URL pattern, as in"
+           " --exclude-file", "PATTERN", commands=("queue",), flag_only=True),
+    Option("limit", number(1, 10_000), 50, "at most this many", "N", commands=("queue",),
+           flag_only=True),
+    Option("domain", TEXT, "", "answer the owner of this domain: when it was visited, what was"
+           " asked for, which robots.txt was in force, how long the pauses were", "NAME",
+           commands=("audit",), flag_only=True),
+    Option("since", WHEN, None, "with --domain: only visits of the last 2h, 1d and so on, or from"
+           " this day on", "TIME", commands=("audit",), flag_only=True, shown_default="all"),
+    Option("until", WHEN, None, "with --domain: only older visits, or from before this day",
+           "TIME", commands=("audit",), flag_only=True, shown_default="all"),
+    Option("limit", number(1, 10_000), 20, "with --domain: list at most this many visits, the last",
+           "N", commands=("audit",), flag_only=True),
+    Option("once", SWITCH, False, "print one line and end", commands=("top",), flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),
     Option("list", SWITCH, False, "list the exclusions", commands=("exclude",), flag_only=True),
     Option("remove", SWITCH, False, "take these exclusions back, and queue again what they took"

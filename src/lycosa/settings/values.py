@@ -19,6 +19,8 @@ from lycosa.frontier.protocol import StoreRules
 from lycosa.urls.scope import ScopeRules
 
 _NO_LIMIT = 0  # of the whole numbers below
+_LISTS = ("exclude", "include", "language")  # fields that JSON has as lists
+BOT_VERSION = "1.0"  # of a bot with a name of its own: ours would say nothing of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +29,13 @@ class CrawlSettings:
 
     email: str
     contact_url: str = ""
+    bot_name: str = "lycosa"  # in the user agent, and the name that robots.txt files are read by
     delay: float = 70.0  # s
     ip_delay: float = 1.0  # s
     ip_delay_given: bool = False  # else it follows the delay
     seeded_only: bool = False
     exclude: tuple[str, ...] = ()  # lines as scope reads them
+    include: tuple[str, ...] = ()  # the same: only what they hit is followed; (): all
     language: tuple[str, ...] = ()  # codes of page/language; (): all
     max_depth: int | None = None  # None: no limit; 0: the seeds only
     max_pages_per_domain: int = _NO_LIMIT
@@ -47,7 +51,8 @@ class CrawlSettings:
     def user_agent(self) -> str:
         """Derived, not stored: a newer version may go on with an older crawl."""
         contact = f"+{self.contact_url}; " if self.contact_url else ""
-        return f"lycosa/{__version__} ({contact}mailto:{self.email})"
+        version = __version__ if self.bot_name == "lycosa" else BOT_VERSION
+        return f"{self.bot_name}/{version} ({contact}mailto:{self.email})"
 
     def store_rules(self) -> StoreRules:
         """The part that the store applies."""
@@ -62,11 +67,14 @@ class CrawlSettings:
     def scope_rules(self) -> ScopeRules:
         """The part that says which URLs we want."""
         return ScopeRules(
-            max_depth=self.max_depth, seeded_only=self.seeded_only, exclude=self.exclude
+            max_depth=self.max_depth,
+            seeded_only=self.seeded_only,
+            exclude=self.exclude,
+            include=self.include,
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "exclude": list(self.exclude), "language": list(self.language)}
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CrawlSettings:
@@ -77,7 +85,7 @@ class CrawlSettings:
                 f"This crawl was made by a newer lycosa: its setting {unknown[0]!r} is not"
                 " known. Install that version to go on with it."
             )
-        lists = {name: tuple(data.get(name, ())) for name in ("exclude", "language")}
+        lists = {name: tuple(data.get(name, ())) for name in _LISTS}
         return cls(**{**data, **lists})
 
     def difference(self, stored: CrawlSettings) -> list[str]:
@@ -100,6 +108,7 @@ class NodeSettings:
     data_dir: Path = Path("lycosa-data")
     store: str = "sqlite"  # may hold a password: print redact(store)
     max_workers: int = 1000  # fetches in flight, all engines of the node together
+    max_bandwidth: int = _NO_LIMIT  # bytes a second, all engines together
     engines: int = 1
     warc: bool = False
     tls_verify: bool = False

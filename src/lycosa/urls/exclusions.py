@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from lycosa.errors import UserError
 from lycosa.urls.canonical import canonical, split
-from lycosa.urls.domains import registrable
+from lycosa.urls.domains import domain_of, registrable
 
 _HOSTS_REMEMBERED = 50_000  # about 150 bytes each
 
@@ -47,6 +47,10 @@ class Exclusions:
                 if glob.matches(text):
                     return True
         return False
+
+    def hits_host(self, host: str) -> bool:
+        """Whether a line hits everything of a host."""
+        return self._known_host(host)
 
     def excludes_domain(self, domain: str) -> bool:
         """Whether every URL of a registrable domain is excluded."""
@@ -130,6 +134,15 @@ class _Glob:
         return True
 
 
+def registrable_of(entry: str) -> str:
+    """The one registrable domain that an entry, as `parse_excludes` returns it, can hit; '' if
+    there may be several."""
+    host = _before_path(entry)
+    if _kind(entry) == "suffix" or "*" in host:
+        return ""
+    return domain_of(host)
+
+
 def _kind(entry: str) -> str:
     """'host', 'suffix' or 'pattern': entries tell it by their looks."""
     if "*" in entry:
@@ -151,7 +164,14 @@ _scheme = re.compile(r"https?://", re.IGNORECASE)
 _address_range = re.compile(r"[0-9.]+/[0-9]{1,2}|[0-9a-f]*:[0-9a-f:]*/[0-9]{1,3}").fullmatch
 
 
-def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]:
+def parse_includes(lines: Iterable[str]) -> tuple[str, ...]:
+    """The same language for what alone is wanted."""
+    return parse_excludes(lines, noun="inclusions")
+
+
+def parse_excludes(
+    lines: Iterable[str], known: bool = False, noun: str = "exclusions"
+) -> tuple[str, ...]:
     """The entries of an exclude file, in normal form, each once; UserError names a bad line.
     `known`: they were accepted before, perhaps by another public suffix list."""
     entries: dict[str, None] = {}
@@ -165,7 +185,10 @@ def parse_excludes(lines: Iterable[str], known: bool = False) -> tuple[str, ...]
                 entries[entry] = None
             except ValueError as problem:
                 shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-                raise UserError(f"Line {number} of the exclusions, {shown!r}: {problem}.") from None
+                why = str(problem)
+                if noun != "exclusions":
+                    why = why.replace("exclu", "inclu")
+                raise UserError(f"Line {number} of the {noun}, {shown!r}: {why}.") from None
     return tuple(entries)
 
 

@@ -17,6 +17,7 @@ from lycosa.urls.ports import blocked_port
 # Every answer of `Scope.refuses` but ''.
 REASONS = (
     Drop.EXCLUDED,
+    Drop.NOT_INCLUDED,
     Drop.NOT_SEEDED,
     Drop.DEPTH,
     Drop.SEGMENTS,
@@ -63,6 +64,7 @@ class ScopeRules:
     max_query: int = 1000  # characters
     seeded_only: bool = False  # stay in the domains of the seeds
     exclude: tuple[str, ...] = ()  # lines as `parse_excludes` returns them
+    include: tuple[str, ...] = ()  # the same: of links only those they hit are wanted; (): all
 
 
 class Scope:
@@ -74,6 +76,8 @@ class Scope:
         self._max_depth = 1 << 62 if rules.max_depth is None else rules.max_depth
         self._exclusions = Exclusions(rules.exclude)
         self._excludes = self._exclusions.excludes
+        self._inclusions = Exclusions(rules.include)  # hits in the same way, and means the opposite
+        self._includes = self._inclusions.excludes
 
     def excluding(self, lines: Iterable[str]) -> Scope:
         """The same limits with these exclusions instead."""
@@ -84,6 +88,9 @@ class Scope:
         rules = self.rules
         if rules.exclude and self._excludes(url, host):
             return Drop.EXCLUDED
+        # A seed, its redirects and sitemaps have depth 0: they are where a crawl begins.
+        if rules.include and depth and not self._includes(url, host):
+            return Drop.NOT_INCLUDED
         if rules.seeded_only and not seeded:
             return Drop.NOT_SEEDED
         if depth > self._max_depth:
@@ -92,11 +99,17 @@ class Scope:
 
     def by_shape(self, depth: int) -> bool:
         """Whether, this far from the seeds, nothing but the shape of a URL matters."""
-        return not self.rules.exclude and not self.rules.seeded_only and depth <= self._max_depth
+        rules = self.rules
+        if rules.exclude or rules.seeded_only or (rules.include and depth):
+            return False
+        return depth <= self._max_depth
 
     def host_by_shape(self, host: str, depth: int, seeded: bool) -> bool:
-        """The same for the URLs of one host that no exclusion concerns. `seeded`: see `refuses`."""
+        """The same for the URLs of one host that no exclusion concerns, and that are all included.
+        `seeded`: see `refuses`."""
         if depth > self._max_depth or (self.rules.seeded_only and not seeded):
+            return False
+        if self.rules.include and depth and not self._inclusions.hits_host(host):
             return False
         return not self.rules.exclude or self._exclusions.spares(host)
 

@@ -31,18 +31,6 @@ ORDER BY id LIMIT :limit;
 -- newest_page: the id of the page that was recorded last
 SELECT max(id) FROM pages;
 
--- domain_outcomes: the pages of a domain by outcome, the most first
-SELECT outcome AS kind, count(*) AS pages FROM pages WHERE domain_id = :id
-GROUP BY outcome ORDER BY 2 DESC, 1;
-
--- domain_languages: the pages of a domain by language, the most first
-SELECT language AS kind, count(*) AS pages FROM pages WHERE domain_id = :id
-GROUP BY language ORDER BY 2 DESC, 1;
-
--- domain_labels: the pages of a domain by label, the most first
-SELECT label AS kind, count(*) AS pages FROM pages WHERE domain_id = :id
-GROUP BY label ORDER BY 2 DESC, 1;
-
 -- domain_origins: what is known of the origins of a domain
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
     asked_ms FROM origins WHERE domain_id = :id ORDER BY origin;

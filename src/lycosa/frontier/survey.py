@@ -1,0 +1,153 @@
+"""What a person looks through: the top of all domains, the head of a queue, one domain in numbers.
+
+Owns the bounds: every statement reads the head of an index, or at most so many rows that it takes
+well below 100 ms, however large the crawl is. What lies beyond a bound is not looked at, and the
+answer says so. The statements are in `survey.sql`, by the same names in both dialects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lycosa.frontier.states import DEPTH_SHIFT, WAITING, waits_until
+
+if TYPE_CHECKING:
+    from lycosa.frontier.reader import Source
+
+DOMAINS_LOOKED_AT = 50_000  # rows of the table of domains that one list is made of
+PAGES_LOOKED_AT = 20_000  # rows of the table of pages: they are larger
+DOMAIN_PAGES = 4_000  # pages of one domain: each is found by an index, somewhere in the table
+QUEUE_CHUNK = 2_000  # rows of the queue in one statement
+
+# Which statement makes a list of domains, by what it is sorted by.
+OF_DOMAINS = {"pages": "most_pages", "queued": "most_queued", "delay": "longest_delay"}
+OF_PAGES = {"failing": "most_failing", "slowest": "slowest"}
+SORTS = (*OF_DOMAINS, *OF_PAGES)
+
+
+class QueueRow(NamedTuple):
+    """A queued URL with its place."""
+
+    domain_id: int
+    order: int
+    fp: int
+    url: str
+    depth: int
+    attempts: int
+    flags: int
+
+    @property
+    def waits_until_ms(self) -> int:
+        """It is not tried before; 0: it does not wait."""
+        return waits_until(self.order)
+
+    @property
+    def found_ms(self) -> int:
+        """When it was found; 0 for one that waits, whose place does not tell."""
+        return 0 if self.order >= WAITING else self.order & ((1 << DEPTH_SHIFT) - 1)
+
+
+_BEFORE_ALL = -(1 << 63)
+
+
+class Survey:
+    """The questions of people who look around, with a bound on each."""
+
+    def __init__(self, source: Source, sql: Mapping[str, str]) -> None:
+        self._source = source
+        self._sql = sql
+
+    def _rows(self, query: str, **values: Any) -> list[dict[str, Any]]:
+        return self._source.rows(self._sql[query], values)
+
+    # -- lists of domains ---------------------------------------------------------------------
+
+    def known_domains(self) -> int:
+        """How many domains the crawl knows, by what engines counted."""
+        return int(self._rows("known_domains")[0]["domains"] or 0)
+
+    def top_domains(
+        self, sort: str, limit: int, most: int = DOMAINS_LOOKED_AT
+    ) -> list[tuple[str, int]]:
+        """Domains with the most pages, queued URLs or the longest delay (ms) of their own: of at
+        most so many that are looked at."""
+        rows = self._rows(OF_DOMAINS[sort], most=most, limit=limit)
+        return [(row["name"], row["value"]) for row in rows]
+
+    def top_lately(
+        self, sort: str, newest: int, limit: int, most: int = PAGES_LOOKED_AT
+    ) -> list[tuple[int, float]]:
+        """Ids of domains with the most failures, or with the longest requests (ms, on average):
+        among the URLs that were done last, `newest` being the id of the very last."""
+        rows = self._rows(OF_PAGES[sort], after=max(0, newest - most), limit=limit)
+        return [(row["domain_id"], float(row["value"])) for row in rows]
+
+    def domains_of(self, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+        """The rows of some domains, by id."""
+        rows = self._rows("domains_of", ids=self._source.numbers(list(ids)))
+        return {row["id"]: row for row in rows}
+
+    def counts(self, ident: int, most: int = DOMAIN_PAGES) -> list[dict[str, Any]]:
+        """The pages of a domain by outcome, language and label. Of a domain with more pages than
+        `most`, so many by chance: they are read in the order of a hash."""
+        return self._rows("domain_counts", id=ident, most=most)
+
+    def recorded_ms(self, number: int) -> int:
+        """When the page with this number was done, or the next one that there is; a moment that
+        never comes if there is none."""
+        rows = self._rows("recorded_ms", id=number)
+        return rows[0]["fetched_ms"] if rows else 1 << 62
+
+    # -- the queue ----------------------------------------------------------------------------
+
+    def queue_head(self, ident: int, limit: int) -> list[QueueRow]:
+        """The first queued URLs of a domain."""
+        return _queue(
+            self._rows("queue_of", id=ident, ord=_BEFORE_ALL, fp=_BEFORE_ALL, limit=limit)
+        )
+
+    def queue_of(self, ident: int, most: int) -> Iterator[QueueRow]:
+        """The queued URLs of a domain in their order, as many as `most`."""
+        order = fp = _BEFORE_ALL
+        while most > 0:
+            limit = min(QUEUE_CHUNK, most)
+            rows = _queue(self._rows("queue_of", id=ident, ord=order, fp=fp, limit=limit))
+            yield from rows
+            if len(rows) < limit:
+                return
+            order, fp = rows[-1].order, rows[-1].fp
+            most -= limit
+
+    def queue_all(self, most: int) -> Iterator[QueueRow]:
+        """Queued URLs of all domains, as many as `most`; the domains come in the order of a hash,
+        as if by chance."""
+        last = (_BEFORE_ALL, _BEFORE_ALL, _BEFORE_ALL)
+        while most > 0:
+            limit = min(QUEUE_CHUNK, most)
+            ident, order, fp = last
+            rows = _queue(self._rows("queue_after", id=ident, ord=order, fp=fp, limit=limit))
+            yield from rows
+            if len(rows) < limit:
+                return
+            last = (rows[-1].domain_id, rows[-1].order, rows[-1].fp)
+            most -= limit
+
+    def next_domains(self, limit: int) -> list[dict[str, Any]]:
+        """Domains whose queues are worked on: those that engines hold, then those that are due
+        next."""
+        held = self._rows("held_domains", limit=limit)
+        due = self._rows("due_domains", limit=limit - len(held)) if len(held) < limit else []
+        return [*held, *due]
+
+
+def _queue(rows: list[dict[str, Any]]) -> list[QueueRow]:
+    return [QueueRow(*row.values()) for row in rows]
+
+
+def tallied(counts: list[dict[str, Any]], kind: str) -> dict[str, int]:
+    """The counts of a domain by one thing alone, the most first."""
+    found: dict[str, int] = {}
+    for row in counts:
+        found[row[kind]] = found.get(row[kind], 0) + row["pages"]
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,77 @@
+"""Lists of domains, sorted: the most pages, the longest queue, the most failures and so on.
+
+No list looks through a large crawl. Up to a bound a list is of everything; beyond it, of what
+engines remember of their run (`live`), or of a part. Each list says which (`Listed.of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lycosa.errors import UserError
+from lycosa.frontier.survey import DOMAINS_LOOKED_AT, OF_DOMAINS, PAGES_LOOKED_AT, SORTS
+from lycosa.reading.domains import state_of
+from lycosa.reading.live import now_of, top_of
+from lycosa.reading.names import did_you_mean
+from lycosa.reading.values import DomainLine, Listed
+from lycosa.urls.domains import domain_id
+
+if TYPE_CHECKING:
+    from lycosa.frontier.reader import Reader
+
+MOST_LINES = 1_000  # of one list
+_IN_MS = ("delay", "slowest")  # the store has milliseconds, people want seconds
+
+
+def domain_lines(
+    reader: Reader, directories: Sequence[Path], sort: str, limit: int
+) -> Listed[DomainLine]:
+    """The first domains of all by `sort`."""
+    if sort not in SORTS:
+        near = did_you_mean(sort, SORTS) or f"; there are {', '.join(SORTS)}."
+        raise UserError(f"Domains can't be sorted by '{sort}'{near}")
+    values, of = _first(reader, directories, sort, max(0, min(limit, MOST_LINES)))
+    found = reader.survey.domains_of(list(values))
+    now_ms = reader.now_ms()
+    lines = [
+        DomainLine(
+            name=row["name"],
+            value=value,
+            state=state_of(row, now_ms),
+            seeded=bool(row["seeded"]),
+            pages=row["pages"],
+            queued=row["queued"],
+            delay=row["delay_ms"] / 1000,
+            failures=row["failures"],
+            ready_ms=row["ready_at"],
+        )
+        for ident, value in values.items()
+        if (row := found.get(ident)) is not None
+    ]
+    return Listed(lines, of)
+
+
+def _first(
+    reader: Reader, directories: Sequence[Path], sort: str, limit: int
+) -> tuple[dict[int, float], str]:
+    """Ids of domains with their values, in order, and what they were taken from."""
+    survey, of_domains = reader.survey, sort in OF_DOMAINS
+    everything = survey.known_domains() if of_domains else reader.newest_page()
+    bound = DOMAINS_LOOKED_AT if of_domains else PAGES_LOOKED_AT
+    if everything > bound and (top := top_of(now_of(directories), sort)):
+        return (
+            {domain_id(name): value for name, value in top[:limit]},
+            "what the engines of the last run noted, about",
+        )
+    unit = 1000 if sort in _IN_MS else 1
+    if of_domains:
+        found = {domain_id(name): n / unit for name, n in survey.top_domains(sort, limit)}
+    else:
+        found = {ident: value / unit for ident, value in survey.top_lately(sort, everything, limit)}
+    if of_domains:
+        whole = everything <= bound
+        told = f"{everything:,} domains" if whole else f"{bound:,} of {everything:,} domains"
+        return found, f"all {told}" if whole else f"{told}, taken as the store has them"
+    return found, "all URLs that are done" if everything <= bound else f"the {bound:,} last URLs"
