@@ -14,8 +14,9 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
+from lycosa.engine.notes import Notes
 from lycosa.engine.one_page_sites import OnePageSites, mark_of
-from lycosa.engine.page_rows import note_records, note_response, page_row
+from lycosa.engine.page_rows import media_type, note_records, note_response, page_row
 from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
 from lycosa.engine.visit_result import Result
@@ -56,6 +57,7 @@ MADE_CHARS = 2_000_000  # of the URLs made of a page's links: a long base makes 
 MOST_EDGES = 20_000  # of one batch: more than its pages have, unless they are made to fill memory
 LINKS = 40_000  # hrefs whose URLs are remembered, 450 bytes each: those of the sites in flight
 _UNKEPT = (Outcome.NOINDEX, Outcome.OTHER_LANGUAGE)
+MOST_TYPES = 50  # media types that are counted by name
 SENT_LINKS = 1 << 20  # fingerprints remembered as sent to the store: 8 bytes each
 
 
@@ -107,10 +109,11 @@ class Harvest:
         self._resolver = LinkResolver(LINKS)
         self._request_head = request_head
         self._ids = record_ids
+        self.notes = Notes()
 
     def take(self, result: Result, batch: Batch, stats: Stats) -> None:
         """Everything that came of one visit."""
-        now_ms, held = result.ended_ms, result.held
+        now_ms, held, before = result.ended_ms, result.held, len(batch.pages)
         stats.requests += result.requests
         stats.robots_fetched += result.robots_fetched
         for url, target, response in result.moved:
@@ -129,6 +132,9 @@ class Harvest:
             if result.moved:
                 batch.pages[-1].referrer = result.moved[-1][0].fp
         self._cap(held, batch)
+        self.notes.rows(batch.pages[before:])
+        if result.dropped:
+            self.notes.dropped({reason: url.url for url, reason in result.dropped if reason})
 
     def _moved(
         self,
@@ -189,7 +195,11 @@ class Harvest:
         if row.outcome not in _UNKEPT:
             self._keep_warc(row, response)
         self._count_page(held, status, stats, row.outcome)
-        stats.ok += row.outcome == Outcome.OK
+        if row.outcome == Outcome.OK:
+            stats.ok += 1
+            if row.language:
+                _count(stats.languages, row.language, 1)
+        _count_type(stats.types, row.content_type)
         batch.pages.append(row)
 
     def _refusal(self, response: Response, row: PageRow) -> None:
@@ -262,6 +272,7 @@ class Harvest:
             if wanted:
                 _label(response, row, parsed, body)
                 self._keep_text(url, parsed, row, found)
+                self.notes.text(row, parsed.main or parsed.text)
                 self._repeats.count(row.content_hash, row.simhash, stats)
                 mark = mark_of(row.text_chars, row.content_hash, row.simhash)
                 self._one_page.note(held.id, mark)
@@ -355,6 +366,8 @@ class Harvest:
         add, scope = batch.links.append, self.scope
         by_shape = scope.shape if scope.by_shape(depth) else None
         own, full = held.id, self._full(held)
+        counts: dict[str, int] = {}
+        samples: dict[str, str] = {}  # a dropped URL for each reason
         for ident, fp, url, domain in links:
             if slots[fp & mask] == fp:
                 continue
@@ -368,10 +381,15 @@ class Harvest:
             if not reason and inside:
                 reason = full
             if reason:
-                _count(stats.drops, reason, 1)
+                counts[reason] = counts.get(reason, 0) + 1
+                samples[reason] = url
             else:
                 slots[fp & mask] = fp
                 add((ident, fp, url, depth, domain, 0))
+        for reason, number in counts.items():
+            _count(stats.drops, reason, number)
+        if samples:
+            self.notes.dropped(samples)
 
     def _plain_links(
         self, held: Held, hrefs: list[str], base: str, depth: int, batch: Batch
@@ -456,3 +474,10 @@ def _label(response: Response, row: PageRow, parsed: Parsed, body: bytes) -> Non
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:
     tally[reason] = tally.get(reason, 0) + number
+
+
+def _count_type(types: dict[str, int], content_type: str) -> None:
+    kind = media_type(content_type)
+    if kind not in types and len(types) >= MOST_TYPES:
+        kind = "other"
+    types[kind] = types.get(kind, 0) + 1

@@ -6,6 +6,7 @@ Owns how much of a header is kept. What the body says is added by `harvest`.
 from __future__ import annotations
 
 import hashlib
+import re
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ from lycosa.records import PageRow, QueuedUrl, Response, Truncated
 TYPE_CHARS = 100
 ETAG_CHARS = 128  # of a longer one nothing is kept: a part of it can't be sent back
 DATE_CHARS = 40
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9.+-]{1,60}")
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 
 
@@ -44,6 +46,20 @@ def note_records(row: PageRow, parts: tuple[bytes, ...]) -> None:
     if parts:
         row.warc_record = record_uuid(parts)
         row.warc_length = response_length(parts)
+
+
+def counted_as(row: PageRow) -> tuple[str, int, str, str, str]:
+    """What a page was counted under, for `Stats.uncount`."""
+    return row.outcome, row.status, row.label, row.language, media_type(row.content_type)
+
+
+@lru_cache(maxsize=256)
+def media_type(content_type: str) -> str:
+    """'text/html' of a header's value; 'none' for nothing, 'other' for what is no media type."""
+    found = content_type.partition(";")[0].strip().lower()
+    if not found:
+        return "none"
+    return found if _MEDIA_TYPE.fullmatch(found) else "other"
 
 
 @lru_cache(maxsize=256)

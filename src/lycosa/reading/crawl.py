@@ -22,6 +22,7 @@ from lycosa.reading import contents
 from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
 from lycosa.reading.filters import Filters, filter_of
+from lycosa.reading.history import History
 from lycosa.reading.names import known_domain
 from lycosa.reading.sample import drawn
 from lycosa.reading.status import gathered, status_of
@@ -77,6 +78,10 @@ class Crawl:
     def status(self) -> Status:
         """How the crawl stands: counts, whether it runs, what holds its speed."""
         return status_of(gathered(self._reader, self.directories.paths, self._server))
+
+    def history(self) -> History:
+        """Its figures of every moment since it began, as far as its directories are here."""
+        return History(self.directories.paths, self._reader if self._server else None)
 
     def why(self, url: str) -> Explanation:
         """What became of a URL, and why, in the words of `lycosa why`."""

@@ -1,0 +1,149 @@
+"""The history of a crawl as programs read it: figures of every moment, and of now.
+
+Each node writes its own (`node/history`); here they become one. Nothing is read but small files in
+`history/` and, on a server, the lines that nodes leave in the store: the crawl does not notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.engine import summaries
+from lycosa.engine.summaries import SUMMARIES
+from lycosa.node.datadir import name_in
+from lycosa.node.history_files import HISTORY, LEVELS, lines_of, newest_of, read_now
+from lycosa.node.rollup import RUNNING, Line, merged
+from lycosa.reading.end import WINDOW, End, end_of
+
+if TYPE_CHECKING:
+    from lycosa.frontier.reader import Reader
+
+STALE = 30.0  # seconds after which a node that wrote nothing does not run: it was killed
+MOST = 500  # lines that a chart can show
+
+
+class History:
+    """Of one crawl, over all its nodes. `Crawl.history` makes one."""
+
+    def __init__(self, directories: Sequence[Path], reader: Reader | None = None) -> None:
+        self._folders = {name_in(path) or str(path): path / HISTORY for path in directories}
+        self._reader = reader
+
+    def now(self) -> dict[str, Any] | None:
+        """How the crawl stands now, or stood when it ended: a line of the whole crawl, with the
+        summaries of the nodes whose directories are here; None if nothing was ever written."""
+        parts = [found for folder in self._folders.values() if (found := read_now(folder))]
+        lines = self.nodes()
+        if not lines:
+            return None
+        return {**summaries.merged(parts), **merged(lines)}
+
+    def nodes(self) -> list[Line]:
+        """The newest line of each node. One that says it runs and has been silent for half a
+        minute was killed: its state is 'stopped'."""
+        return sorted(map(_honest, self._newest().values()), key=lambda line: line.get("node", ""))
+
+    def _newest(self) -> dict[str, Line]:
+        found = dict(self._stored_newest())
+        for name, folder in self._folders.items():
+            line = read_now(folder) or _newest_line(folder)
+            if line is not None:
+                found[name] = {key: line[key] for key in line if key not in SUMMARIES}
+        return found
+
+    def lines(
+        self, since: float | None = None, until: float | None = None, most: int = MOST
+    ) -> list[Line]:
+        """The lines between two moments (unix time in s), at most `most`, evenly thinned: of the
+        whole crawl, whose nodes are added up."""
+        begin, end = since or 0.0, until or float("inf")
+        here = (_lines(folder, begin, end) for folder in self._folders.values())
+        by_node = [found for found in (*here, *self._stored_lines(begin, end)) if found]
+        if not by_node:
+            return []
+        if len(by_node) == 1:
+            return _thinned(by_node[0], most)
+        return _joined(by_node, most)
+
+    def end(self, lines: Sequence[Line] | None = None) -> str:
+        """When the work will be over, in words; `lines` are those of the last minutes."""
+        return self.ending(lines).text
+
+    def ending(self, lines: Sequence[Line] | None = None) -> End:
+        """The same, with the moment where there is one."""
+        if lines is None:
+            nodes = self.nodes()
+            newest = max((line["at"] for line in nodes), default=0.0)
+            lines = self.lines(since=newest - WINDOW, most=MOST)
+        found = list(lines)
+        if found:
+            found[-1] = _honest(found[-1])
+        return end_of(found)
+
+    # -- nodes whose directories are elsewhere --------------------------------------------------
+
+    def _stored_newest(self) -> dict[str, Line]:
+        return {}
+
+    def _stored_lines(self, since: float, until: float) -> list[list[Line]]:
+        return []
+
+
+def _honest(line: Line) -> Line:
+    silent = time.time() - line["at"] > STALE
+    return {**line, "state": "stopped"} if silent and line.get("state") in RUNNING else line
+
+
+def _newest_line(folder: Path) -> Line | None:
+    found = [newest_of(folder, level) for level in LEVELS]
+    return max(filter(None, found), key=lambda line: line["at"], default=None)
+
+
+def _lines(folder: Path, since: float, until: float) -> list[Line]:
+    """Of one node: the finest lines that there are of each time."""
+    found: list[Line] = []
+    end = until
+    for level in LEVELS:
+        part = [line for line in lines_of(folder, level, since, end) if line["at"] <= end]
+        found = part + found
+        first = min((line["at"] for line in part), default=None)
+        if first is not None:
+            end = first - 0.001
+        if end < since:
+            break
+    return sorted(found, key=lambda line: line["at"])
+
+
+def _thinned(lines: list[Line], most: int) -> list[Line]:
+    """At most so many: the last one of each of as many spans of equal length."""
+    if len(lines) <= most:
+        return lines
+    begin, end = lines[0]["at"], lines[-1]["at"]
+    span = max((end - begin) / most, 1e-9)
+    chosen = {min(most - 1, int((line["at"] - begin) / span)): line for line in lines}
+    return list(chosen.values())
+
+
+def _joined(by_node: list[list[Line]], most: int) -> list[Line]:
+    """Lines of many nodes on one axis of time: in each span the last of every node, and of one that
+    wrote nothing its last before; if that is old, it counts as one that does not run."""
+    begin = min(lines[0]["at"] for lines in by_node)
+    end = max(lines[-1]["at"] for lines in by_node)
+    span = max((end - begin) / most, float(LEVELS[0].seconds))
+    slots = [{int((line["at"] - begin) / span): line for line in lines} for lines in by_node]
+    found: list[Line] = []
+    last: dict[int, Line] = {}
+    for slot in sorted(set().union(*slots)):
+        moment = begin + slot * span
+        for node, mine in enumerate(slots):
+            if slot in mine:
+                last[node] = mine[slot]
+            elif node in last and moment - last[node]["at"] > max(STALE, 2 * span):
+                last[node] = {**last[node], "state": "stopped"}
+        found.append(
+            {**merged(last.values()), "at": max(moment, *(line["at"] for line in last.values()))}
+        )
+    return found[-most:]
