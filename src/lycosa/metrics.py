@@ -23,7 +23,8 @@ _WORST = frozenset(
 _SAME = frozenset({"queued", "domains"})
 # What stays of an engine that has ended.
 _COUNTERS = (
-    *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),
+    *("pages", "ok", "bytes", "requests", "visits", "polite_visits", "violations"),
+    *("robots_fetched", "local_shortage"),
     *("slow_pages", "outcomes", "labels", "languages", "types", "drops", "exchanges"),
     *("turns_cpu", "turns_wall", "turns_excused"),
     *("turn_cpu_max_ms", "turn_wall_max_ms", "turn_excused_max_ms"),
@@ -41,6 +42,8 @@ class Stats:
     bytes: int = 0  # on the wire
     requests: int = 0
     visits: int = 0
+    polite_visits: int = 0  # that began after the pause that was needed, see `engine/notes`
+    violations: int = 0  # that began before it was over
     robots_fetched: int = 0
     local_shortage: int = 0  # fetches put back because this machine had no more open files
     exchanges: int = 0  # with the store: commit, lease and refill of one batch

@@ -19,20 +19,18 @@ def run(
     **more: Any,
 ) -> list[Line]:
     """A quarter of an hour of a crawl that runs, as three lines."""
-    lines = []
-    for at in (0.0, 0.5, 1.0):
-        lines.append(
-            {
-                "at": NOW - seconds + at * seconds,
-                "run": 1.0,
-                "state": "running",
-                "queued": round(queued[0] + at * (queued[1] - queued[0])),
-                "pages": round(pages[0] + at * (pages[1] - pages[0])),
-                "visits": round(pages[0] + at * (pages[1] - pages[0])),
-            }
-            | more
-        )
-    return lines
+    return [
+        {
+            "at": NOW - seconds + at * seconds,
+            "run": 1.0,
+            "state": "running",
+            "queued": round(queued[0] + at * (queued[1] - queued[0])),
+            "pages": round(pages[0] + at * (pages[1] - pages[0])),
+            "visits": round(pages[0] + at * (pages[1] - pages[0])),
+        }
+        | more
+        for at in (0.0, 0.5, 1.0)
+    ]
 
 
 def test_a_queue_that_grows_never_ends() -> None:

@@ -170,7 +170,7 @@ class Core:
         if visit.first is not None and is_errand(visit.first):
             request.only = self._gate.slots.address(held.id)
         self._allowance -= 1
-        self.notes.visit_begins(held, now, visit.result.ended_ms)
+        self.notes.visit_begins(held, now, visit.result.ended_ms, self.stats)
         return Actions(((held.name, visit.result.ended_ms),), delays, requests=(request,))
 
     def answer(self, response: Response, now: float) -> Actions:

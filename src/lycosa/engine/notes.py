@@ -16,6 +16,7 @@ from typing import Any
 from lycosa.engine.scheduler import Held
 from lycosa.engine.top_domains import Frequent, Largest
 from lycosa.engine.visit_result import Result
+from lycosa.metrics import Stats
 from lycosa.records import PageRow, Response
 
 # Upper bounds in seconds; what is longer than the last has a place of its own.
@@ -52,38 +53,30 @@ class Pauses:
     """The pauses before visits, against those that were needed: what politeness comes to, counted
     when a visit begins. It knows nothing of the scheduler, which is meant to keep them."""
 
-    __slots__ = ("least", "needed", "violations", "visits")
+    __slots__ = ("least", "needed")
 
     def __init__(self) -> None:
-        self.visits = 0  # whose pause was long enough, or that needed none
-        self.violations = 0
         self.least = self.needed = -1.0  # of the pause that was nearest to what was needed
 
-    def begins(self, held: Held, now: float, now_ms: int) -> None:
-        """A visit begins. Where another engine made the last one, the store says from when on a
-        visit is allowed."""
+    def begins(self, held: Held, now: float, now_ms: int) -> bool:
+        """A visit begins; whether the pause before it was long enough. Where another engine made
+        the last one, the store says from when on a visit is allowed."""
         if held.ended:
             needed, pause = held.needed, now - held.ended
         elif held.pages or held.origins:
             needed = held.delay
             pause = needed + (now_ms - held.allowed_ms) / 1000
         else:
-            self.visits += 1  # nobody was there before
-            return
-        if pause < needed - PLAY:
-            self.violations += 1
-        else:
-            self.visits += 1
+            return True  # nobody was there before
         if self.least < 0 or pause - needed < self.least - self.needed:
             self.least, self.needed = pause, needed
+        return pause >= needed - PLAY
 
     def summary(self) -> dict[str, Any]:
         seen = self.least >= 0
         return {
-            "visits": self.visits,
             "least": round(self.least, 3) if seen else None,
             "needed": round(self.needed, 3) if seen else None,
-            "violations": self.violations,
         }
 
 
@@ -174,9 +167,12 @@ class Notes:
             if len(url) <= URL_CHARS:
                 found.offer(url)
 
-    def visit_begins(self, held: Held, now: float, now_ms: int) -> None:
+    def visit_begins(self, held: Held, now: float, now_ms: int, stats: Stats) -> None:
         """A visit's first request is about to be sent."""
-        self.pauses.begins(held, now, now_ms)
+        if self.pauses.begins(held, now, now_ms):
+            stats.polite_visits += 1
+        else:
+            stats.violations += 1
 
     def visit_ends(self, result: Result, failed: bool, delay: float) -> None:
         """A visit is over; `delay` is the crawl's. It is left alone from now on, and for how long

@@ -72,6 +72,7 @@ class Recorder:
         """Write how the node stands. `run` and `notes`: the counts of this run."""
         found = summaries.merged([self._noted, notes])
         pauses = found.pop("politeness")
+        stats = Stats.merge([self._earlier, run])
         if not shown.queued:
             found["top"]["queued"] = []
         moment = Moment(
@@ -83,10 +84,9 @@ class Recorder:
             delay=self._delay,
             disk=self._disk.by_kind(engine_now()),
             disk_free=self._disk.free(),
-            politeness=pauses,
+            politeness=pauses | {"visits": stats.polite_visits, "violations": stats.violations},
             tail_s=tail(found["top"], self._delay),
         )
-        stats = Stats.merge([self._earlier, run])
         line = rollup.at_least(line_of(stats, moment, engines), self._before)
         self._write(line, found)
 

@@ -106,8 +106,9 @@ def _is_torn(fd: int) -> bool:
 
 
 def files_of(folder: Path, level: Level) -> list[Path]:
-    """The files of a level, the oldest first."""
-    return sorted(folder.glob(f"{level.name}-*.jsonl"))
+    """The files of a level, the oldest first; what is no plain file is none of ours."""
+    found = sorted(folder.glob(f"{level.name}-*.jsonl"))
+    return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
 @dataclass(slots=True)
@@ -230,7 +231,7 @@ def _file_name(at: float, level: Level) -> str:
 def _tail(path: Path) -> bytes:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - MOST_LINE))
-        return file.read()
+        return file.read(MOST_LINE)
 
 
 def _at_of(raw: bytes) -> float | None:
