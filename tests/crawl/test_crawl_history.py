@@ -17,6 +17,7 @@ from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from support.program import Crawl, status, wait_for
+from support.program import lycosa as lycosa_command
 
 Line = dict[str, Any]
 
@@ -145,5 +146,24 @@ def test_status_reads_the_history_from_any_terminal(tmp_path: Path) -> None:
     with SimWeb(spec, tmp_path / "log") as web:
         crawl = Crawl(web, tmp_path, 0.5)
         assert crawl.run() == 0, crawl.log.read_text()
-    now = json.loads((crawl.data / HISTORY / "now.json").read_bytes())
-    assert status(crawl.data)["pages"] == now["pages"]
+        now = json.loads((crawl.data / HISTORY / "now.json").read_bytes())
+    found = status(crawl.data)
+    assert found["pages"] == now["pages"] and found["disk"] == now["disk"]
+    assert found["end"].startswith("finished ") and found["ended_ms"] > found["started_ms"]
+    assert found["pages_per_s"] == {"minute": 0.0, "quarter": 0.0} and 5 < found["ran_s"] < 120
+    said = lycosa_command("status", "--data-dir", crawl.data).stdout
+    assert "\nran for  " in said and ", ended 20" in said and "\ndisk     text " in said
+
+
+def test_status_tells_the_speed_and_the_end_of_a_crawl_that_runs(tmp_path: Path) -> None:
+    spec = WorldSpec(seed=6, domains=60, pages=60, delay=1.0).only("robots-allow")
+    with SimWeb(spec, tmp_path / "log") as web:
+        crawl = Crawl(web, tmp_path, 1.0)
+        process = crawl.start()
+        wait_for(lambda: status(crawl.data).get("pages_per_s", {}).get("minute", 0) > 10, 60)
+        found = status(crawl.data)
+        assert found["running"] and found["ended_ms"] == 0 and "too little" in found["end"]
+        said = lycosa_command("status", "--data-dir", crawl.data).stdout
+        assert "\nspeed    " in said and "\nends     not known yet" in said
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

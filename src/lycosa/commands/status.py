@@ -10,7 +10,7 @@ from lycosa.commands.which_crawl import opened_crawl, same_crawl
 from lycosa.node.display import kinds, real_pages, repeats
 from lycosa.reading.status import is_alive, state
 from lycosa.settings.collect import Values
-from lycosa.units import duration, size
+from lycosa.units import duration, rate, size, utc
 
 
 def status(values: Values, _: list[str]) -> int:
@@ -51,11 +51,35 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.append(
             f"LOST     {found['lost']:,} pages lost their text or WARC records: see '{hint}'"
         )
+    lines += _history_lines(found)
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     if found.get("loop", {}).get("cpu", {}).get("turns"):
         lines.append(_loop_line(found["loop"]))
     return lines + [_engine_line(each, now_ms) for each in alive]
+
+
+def _history_lines(found: dict[str, Any]) -> list[str]:
+    """What the history tells, if there is one."""
+    if "ran_s" not in found:
+        return []
+    speed, lines = found["pages_per_s"], []
+    if found.get("running"):
+        lines.append(
+            f"speed    {rate(speed['minute'])} pages/s in the last minute,"
+            f" {rate(speed['quarter'])} in the last quarter of an hour"
+        )
+    ended = "" if found.get("running") else f", ended {utc(found['ended_ms'])}"
+    lines.append(f"ran for  {duration(found['ran_s'])}{ended}")
+    if found.get("running"):
+        lines.append(f"ends     {found['end']}")
+    if disk := {kind: amount for kind, amount in found["disk"].items() if amount}:
+        told = ", ".join(f"{kind} {size(amount)}" for kind, amount in disk.items())
+        lines.append(f"disk     {told}; {size(found['disk_free'])} free")
+    if found["failing"]:
+        told = ", ".join(f"{domain} {number:,}" for domain, number in found["failing"])
+        lines.append(f"failing  {told} (visits that brought no page)")
+    return lines
 
 
 def _state_text(found: dict[str, Any], where: tuple[object, ...]) -> str:

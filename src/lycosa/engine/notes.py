@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable
+from math import exp, log, log1p
 from typing import Any
 
 from lycosa.engine.scheduler import Held
@@ -81,25 +82,38 @@ class Pauses:
 
 
 class Reservoir:
-    """Some of many, each with the same chance. Its chance is a sequence of its own, so that the
-    same crawl gives the same sample."""
+    """Some of many, each with the same chance (Li's algorithm L, which says how many to pass over
+    before the next is taken). Its chance is a sequence of its own: the same crawl gives the same
+    sample."""
 
-    __slots__ = ("_seen", "_state", "kept")
+    __slots__ = ("_next", "_seen", "_state", "_weight", "kept")
 
-    def __init__(self) -> None:
+    def __init__(self, state: int = 88172645463325252) -> None:
         self.kept: list[str] = []
         self._seen = 0
-        self._state = 88172645463325252
+        self._next = EXAMPLES  # the place, from 0, of the next that is taken
+        self._weight = 1.0
+        self._state = state
+        self._skip()
 
     def offer(self, value: str) -> None:
-        self._seen += 1
-        if len(self.kept) < EXAMPLES:
+        seen = self._seen
+        self._seen = seen + 1
+        if seen < EXAMPLES:
             self.kept.append(value)
-            return
-        state = self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
-        place = (state >> 33) % self._seen
-        if place < EXAMPLES:
-            self.kept[place] = value
+        elif seen >= self._next:
+            self.kept[int(self._chance() * EXAMPLES)] = value
+            self._next += 1
+            self._skip()
+
+    def _skip(self) -> None:
+        self._weight *= exp(log(self._chance()) / EXAMPLES)
+        self._next += int(log(self._chance()) / log1p(-self._weight))
+
+    def _chance(self) -> float:
+        """Between 0 and 1, neither included."""
+        self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
+        return ((self._state >> 12) + 0.5) / (1 << 52)
 
 
 _MASK = (1 << 64) - 1
@@ -112,10 +126,10 @@ class Notes:
     def __init__(self) -> None:
         self.durations = {name: Histogram() for name in PHASES}
         self.pauses = Pauses()
-        self._connect, self._tls = self.durations["connect"], self.durations["tls"]
-        self._first = self.durations["first_byte"]
-        self.looked_up = self.durations["dns"].note  # told by the resolver
-        self._fetch, self._parse = self.durations["fetch"], self.durations["parse"]
+        note = {name: found.note for name, found in self.durations.items()}
+        self._connect, self._tls, self._first = note["connect"], note["tls"], note["first_byte"]
+        self._fetch, self.parsed = note["fetch"], note["parse"]
+        self.looked_up = note["dns"]  # told by the resolver
         self._sizes = [0] * (len(SIZES) + 1)
         self._examples: dict[str, deque[tuple[str, int]]] = {}
         self._dropped: dict[str, Reservoir] = {}
@@ -129,13 +143,13 @@ class Notes:
     def fetched(self, response: Response) -> None:
         """A response is whole, or will not be."""
         if response.connect:
-            self._connect.note(response.connect)
+            self._connect(response.connect)
         if response.tls:
-            self._tls.note(response.tls)
+            self._tls(response.tls)
         if response.first_byte:
-            self._first.note(response.first_byte)
+            self._first(response.first_byte)
         if not response.failure:
-            self._fetch.note(response.ended - response.started)
+            self._fetch(response.ended - response.started)
 
     def rows(self, pages: Iterable[PageRow]) -> None:
         """URLs that are done."""
@@ -187,10 +201,6 @@ class Notes:
             self._delays.note(name, held.delay, now)
         if failed:
             self._failing.note(name)
-
-    def parsed(self, seconds: float) -> None:
-        """A page's response held the loop for so long."""
-        self._parse.note(seconds)
 
     def exchanged(self, commit: float, lease: float) -> None:
         """The store answered; 0.0 for what it was not asked."""

@@ -77,7 +77,8 @@ class Crawl:
 
     def status(self) -> Status:
         """How the crawl stands: counts, whether it runs, what holds its speed."""
-        return status_of(gathered(self._reader, self.directories.paths, self._server))
+        paths, server = self.directories.paths, self._server
+        return status_of(gathered(self._reader, paths, server, self.history()))
 
     def history(self) -> History:
         """Its figures of every moment since it began, as far as its directories are here."""
