@@ -43,7 +43,7 @@ class History:
 
     def nodes(self) -> list[Line]:
         """The newest line of each node. One that says it runs and has been silent for half a
-        minute was killed: its state is 'stopped'."""
+        minute was killed or hangs: its state is 'stopped', and `silent` is true."""
         return sorted(map(_honest, self._newest().values()), key=lambda line: line.get("node", ""))
 
     def _newest(self) -> dict[str, Line]:
@@ -94,7 +94,9 @@ class History:
 
 def _honest(line: Line) -> Line:
     silent = time.time() - line["at"] > STALE
-    return {**line, "state": "stopped"} if silent and line.get("state") in RUNNING else line
+    if not silent or line.get("state") not in RUNNING:
+        return line
+    return {**line, "state": "stopped", "silent": True}
 
 
 def _newest_line(folder: Path) -> Line | None:
