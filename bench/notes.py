@@ -17,7 +17,7 @@ from collections import deque
 from statistics import median
 from typing import Any
 
-from lycosa.engine.notes import Notes
+from lycosa.engine.notes import EngineNotes
 from lycosa.engine.scheduler import Held
 from lycosa.engine.visit_result import Result
 from lycosa.fetch import libcurl
@@ -56,7 +56,7 @@ def held(number: int) -> Held:
     )
 
 
-def crawl(notes: Notes | Silence, pages: int) -> float:
+def crawl(notes: EngineNotes | Silence, pages: int) -> float:
     """CPU microseconds a page."""
     stats, main = Stats(), "words of a page " * 200
     domains = [held(number) for number in range(DOMAINS)]
@@ -102,7 +102,7 @@ def main() -> int:
     rounds, pages = (3, 2000) if given.quick else (given.rounds, given.pages)
     with_notes, without, asked = [], [], []
     for _ in range(rounds):
-        with_notes.append(crawl(Notes(), pages))
+        with_notes.append(crawl(EngineNotes(), pages))
         without.append(crawl(Silence(), pages))
         asked.append(1.5 * phases(pages))
     cost = median(a - b for a, b in zip(with_notes, without, strict=True)) + median(asked)

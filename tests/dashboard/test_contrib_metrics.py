@@ -16,7 +16,6 @@ from support import promtool
 from support.figures import line, now, samples
 
 pytest.importorskip("prometheus_client", reason="needs prometheus_client")
-from test_exposition import line, now, samples
 
 from lycosa.dashboard.exposition import exposition
 from lycosa.what_limits import LIMITS

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from lycosa.engine import summaries
-from lycosa.engine.notes import LE, Notes, Pauses, Reservoir
+from lycosa.engine.notes import LE, EngineNotes, Pauses, Reservoir
 from lycosa.engine.scheduler import Held
 from lycosa.engine.top_domains import ROOM, TOP, Frequent, Largest
 from lycosa.engine.visit_result import Result
@@ -32,7 +32,7 @@ def row(url: str, outcome: str = "ok", ms: int = 1, **more: Any) -> PageRow:
 
 
 def test_durations_go_to_their_buckets() -> None:
-    notes = Notes()
+    notes = EngineNotes()
     for seconds in (0.0005, 0.001, 0.0011, 100.0):
         response = Response(made_request("https://a.test/"), 200, started=1.0, ended=1.0 + seconds)
         notes.fetched(response)
@@ -43,7 +43,7 @@ def test_durations_go_to_their_buckets() -> None:
 
 
 def test_a_phase_that_was_not_there_is_not_noted() -> None:
-    notes = Notes()
+    notes = EngineNotes()
     notes.fetched(Response(made_request("https://a.test/"), failure="tls", connect=0.2, ended=9.0))
     found = notes.summary(1.0)["durations"]
     assert sum(found["connect"]["n"]) == 1
@@ -51,7 +51,7 @@ def test_a_phase_that_was_not_there_is_not_noted() -> None:
 
 
 def test_the_newest_examples_of_each_outcome_stay() -> None:
-    notes = Notes()
+    notes = EngineNotes()
     for number in range(30):
         notes.rows([row(f"https://a.test/{number}", "ok" if number % 3 else "timeout", number)])
     found = notes.summary(1.0)["examples"]
@@ -60,7 +60,7 @@ def test_the_newest_examples_of_each_outcome_stay() -> None:
 
 
 def test_notes_are_bounded_whatever_pages_send() -> None:
-    notes = Notes()
+    notes = EngineNotes()
     for number in range(3000):
         long = row(f"https://a.test/{'x' * 1900}{number}")
         wide = row(f"https://a.test/{'x' * 450}{number}", f"outcome-{number}", title="t" * 300)
@@ -122,7 +122,7 @@ def test_a_pause_that_is_too_short_is_a_violation() -> None:
     pauses, domain = Pauses(), held(ended=110.0, needed=70.0)
     assert not pauses.begins(domain, 179.0, 0)
     assert pauses.summary() == {"least": 69.0, "needed": 70.0}
-    stats, notes = Stats(), Notes()
+    stats, notes = Stats(), EngineNotes()
     notes.visit_begins(domain, 179.0, 0, stats)
     notes.visit_begins(domain, 180.0, 0, stats)
     assert (stats.polite_visits, stats.violations) == (1, 1)
@@ -136,7 +136,7 @@ def test_the_pause_after_another_engine_is_by_what_the_store_allows() -> None:
 
 
 def test_a_visit_tells_of_its_domain() -> None:
-    notes = Notes()
+    notes = EngineNotes()
     busy = held("busy.test", pages=5, queued=90, delay=30.0)
     notes.visit_ends(Result(busy, 10.0, 14.0, requests=2, pause=99.0), True, delay=1.0)
     assert (busy.ended, busy.needed) == (14.0, 99.0)
@@ -150,7 +150,7 @@ def test_a_visit_tells_of_its_domain() -> None:
 
 
 def test_summaries_of_engines_become_one() -> None:
-    one, two = Notes(), Notes()
+    one, two = EngineNotes(), EngineNotes()
     one.rows([row("https://a.test/1", ms=1000)])
     two.rows([row("https://a.test/2", ms=2000), row("https://a.test/1", ms=500)])
     one.text(row("https://a.test/1", ms=1000), "one")

@@ -1,11 +1,11 @@
-"""Lines of figures with everything that a real crawl has, and what Prometheus would make of them."""
+"""Lines of figures with everything that a real crawl has, and what Prometheus makes of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from lycosa.engine import summaries
-from lycosa.engine.notes import Notes
+from lycosa.engine.notes import EngineNotes
 from lycosa.metrics import Stats
 from lycosa.node.display import Snapshot
 from lycosa.node.figures import Moment, SeenEngine, line_of
@@ -39,7 +39,7 @@ def line(node: str = "", pages: int = 5, state: str = "running") -> dict[str, An
 
 def now(*lines: dict[str, Any]) -> dict[str, Any]:
     """With summaries that name a domain."""
-    notes = Notes()
+    notes = EngineNotes()
     response = Response(made_request(f"https://{DOMAIN}/"), 200, started=1.0, ended=1.25)
     response.connect, response.tls, response.first_byte = 0.01, 0.02, 0.2
     notes.fetched(response)

@@ -17,7 +17,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from lycosa import __version__
-from lycosa.node.rollup import Line
+from lycosa.node.rollup import HistoryLine
 from lycosa.what_limits import LIMITS
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
@@ -83,7 +83,7 @@ _PHASES = {
 }
 
 
-def exposition(now: dict[str, Any] | None, nodes: list[Line]) -> bytes:
+def exposition(now: dict[str, Any] | None, nodes: list[HistoryLine]) -> bytes:
     """All metrics in Prometheus' text format. `now` and `nodes` as `reading/history` gives them."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Found(list(families(now, nodes))))
@@ -98,7 +98,7 @@ class _Found(Collector):
         return self._metrics
 
 
-def families(now: dict[str, Any] | None, nodes: list[Line]) -> Iterator[Metric]:
+def families(now: dict[str, Any] | None, nodes: list[HistoryLine]) -> Iterator[Metric]:
     """Every metric with its values."""
     build = GaugeMetricFamily("lycosa_build_info", "Version of lycosa", labels=["version"])
     build.add_metric([__version__], 1)
@@ -112,7 +112,7 @@ def families(now: dict[str, Any] | None, nodes: list[Line]) -> Iterator[Metric]:
     yield from _histograms(now)
 
 
-def _per_node(nodes: list[Line]) -> Iterator[Metric]:
+def _per_node(nodes: list[HistoryLine]) -> Iterator[Metric]:
     for name, key, meaning in _COUNTERS:
         yield _counter(name, meaning, ((_name(line), line.get(key, 0)) for line in nodes))
     for name, key, label, meaning in _TALLIES:
@@ -134,7 +134,7 @@ def _per_node(nodes: list[Line]) -> Iterator[Metric]:
     yield _one_of("lycosa_state", "How the run stands", "state", nodes, "state", STATES)
 
 
-def _name(line: Line) -> str:
+def _name(line: HistoryLine) -> str:
     return str(line.get("node", ""))
 
 
@@ -152,7 +152,7 @@ def _gauge(name: str, meaning: str, values: Iterable[tuple[str, float]]) -> Metr
     return found
 
 
-def _duplicates(nodes: list[Line]) -> Metric:
+def _duplicates(nodes: list[HistoryLine]) -> Metric:
     meaning = "Pages whose text an earlier page had, or nearly had"
     found = CounterMetricFamily("lycosa_duplicates", meaning, labels=["node", "kind"])
     for line in nodes:
@@ -161,7 +161,7 @@ def _duplicates(nodes: list[Line]) -> Metric:
     return found
 
 
-def _kinds(name: str, meaning: str, label: str, nodes: list[Line], key: str) -> Metric:
+def _kinds(name: str, meaning: str, label: str, nodes: list[HistoryLine], key: str) -> Metric:
     found = GaugeMetricFamily(name, meaning, labels=["node", label])
     for line in nodes:
         for kind, amount in line.get(key, {}).items():
@@ -170,7 +170,7 @@ def _kinds(name: str, meaning: str, label: str, nodes: list[Line], key: str) -> 
 
 
 def _one_of(
-    name: str, meaning: str, label: str, nodes: list[Line], key: str, words: tuple[str, ...]
+    name: str, meaning: str, label: str, nodes: list[HistoryLine], key: str, words: tuple[str, ...]
 ) -> Metric:
     """1 for the word that holds, 0 for all others, so that a change is seen at once."""
     found = GaugeMetricFamily(name, meaning, labels=["node", label])
@@ -181,7 +181,7 @@ def _one_of(
     return found
 
 
-def _politeness(nodes: list[Line]) -> Iterator[Metric]:
+def _politeness(nodes: list[HistoryLine]) -> Iterator[Metric]:
     told = [(_name(line), line.get("politeness", {})) for line in nodes]
     for name, key, meaning in (
         ("lycosa_polite_visits", "visits", "Visits that began after the pause that was needed"),
@@ -196,7 +196,7 @@ def _politeness(nodes: list[Line]) -> Iterator[Metric]:
         yield _gauge(name, meaning, seen)
 
 
-def _engines(nodes: list[Line]) -> Iterator[Metric]:
+def _engines(nodes: list[HistoryLine]) -> Iterator[Metric]:
     engines = [(_name(line), line.get("engines", [])) for line in nodes]
     yield _gauge(
         "lycosa_engines", "Engines that run", ((node, len(all_)) for node, all_ in engines)

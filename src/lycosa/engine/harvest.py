@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
-from lycosa.engine.notes import Notes
+from lycosa.engine.notes import EngineNotes
 from lycosa.engine.one_page_sites import OnePageSites, mark_of
 from lycosa.engine.page_rows import media_type, note_records, note_response, page_row
 from lycosa.engine.repeats import Repeats
@@ -109,7 +109,7 @@ class Harvest:
         self._resolver = LinkResolver(LINKS)
         self._request_head = request_head
         self._ids = record_ids
-        self.notes = Notes()
+        self.notes = EngineNotes()
 
     def take(self, result: Result, batch: Batch, stats: Stats) -> None:
         """Everything that came of one visit."""

@@ -120,7 +120,7 @@ _MASK = (1 << 64) - 1
 _Latest = tuple[str, str, int, str, str, int, str]  # url, title, ms, label, language, chars, text
 
 
-class Notes:
+class EngineNotes:
     """The notes of one engine."""
 
     def __init__(self) -> None:

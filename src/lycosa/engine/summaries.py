@@ -11,10 +11,10 @@ from lycosa.engine.top_domains import TOP
 from lycosa.metrics import nearest_pause
 
 SUMMARIES = ("latest", "examples", "dropped", "top", "sizes", "durations")
-Summary = dict[str, Any]
+NoteSummary = dict[str, Any]
 
 
-def merged(parts: Sequence[Summary]) -> Summary:
+def merged(parts: Sequence[NoteSummary]) -> NoteSummary:
     """Many summaries as one; of none, the empty one."""
     return {
         "latest": _latest([part.get("latest", []) for part in parts]),
@@ -27,7 +27,9 @@ def merged(parts: Sequence[Summary]) -> Summary:
     }
 
 
-def _by_key(parts: Sequence[Summary], name: str, how: Callable[[list[Any]], Any]) -> dict[str, Any]:
+def _by_key(
+    parts: Sequence[NoteSummary], name: str, how: Callable[[list[Any]], Any]
+) -> dict[str, Any]:
     found: dict[str, list[Any]] = {}
     for part in parts:
         for key, value in part.get(name, {}).items():

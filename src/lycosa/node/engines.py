@@ -97,7 +97,7 @@ class Engines:
         self._selector = selectors.DefaultSelector()
         self._running: dict[int, EngineProcess] = {}  # by index
         self._ended = Stats(engines=0)  # counts of engines that ended during this run
-        self._notes_of_ended: summaries.Summary = {}
+        self._notes_of_ended: summaries.NoteSummary = {}
 
     @property
     def fetches(self) -> int:
@@ -116,7 +116,7 @@ class Engines:
         """The counts of all engines of this run, the gauges of those that run."""
         return Stats.merge([self._ended, *(each.stats for each in self._running.values())])
 
-    def notes(self) -> summaries.Summary:
+    def notes(self) -> summaries.NoteSummary:
         """What all engines of this run noted."""
         running = (each.notes for each in self._running.values())
         return summaries.merged([self._notes_of_ended, *running])

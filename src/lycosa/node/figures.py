@@ -11,7 +11,7 @@ from typing import Any
 
 from lycosa.metrics import Stats
 from lycosa.node.display import Snapshot, real_pages
-from lycosa.node.rollup import COUNTERS, TALLIES, Line
+from lycosa.node.rollup import COUNTERS, TALLIES, HistoryLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class Moment:
     tail_s: float = 0.0  # how long the longest queue of one domain takes
 
 
-def line_of(stats: Stats, moment: Moment, engines: Sequence[SeenEngine] = ()) -> Line:
+def line_of(stats: Stats, moment: Moment, engines: Sequence[SeenEngine] = ()) -> HistoryLine:
     """`stats`: counts of all runs of this node, gauges of its engines."""
     shown = moment.shown
     limit = shown.limiting.partition(":")[0]
     active = max(shown.domains, stats.held)
-    line: Line = {
+    line: HistoryLine = {
         "at": round(moment.at, 3),
         "node": moment.node,
         "run": round(moment.run, 3),

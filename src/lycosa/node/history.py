@@ -44,8 +44,8 @@ class Recorder:
         self._began = time.time()
         self._due = engine_now()
         self._earlier = earlier_counts(node.data_dir, node.store, name)
-        self._before: rollup.Line = {}  # the newest line of earlier runs
-        self._noted: summaries.Summary = {}  # by engines of earlier runs
+        self._before: rollup.HistoryLine = {}  # the newest line of earlier runs
+        self._noted: summaries.NoteSummary = {}  # by engines of earlier runs
         self._failed = ""
         try:
             self._before = self._files.start(self._began) or {}
@@ -66,7 +66,7 @@ class Recorder:
         run: Stats,
         shown: Snapshot,
         state: str,
-        notes: summaries.Summary,
+        notes: summaries.NoteSummary,
         engines: Sequence[SeenEngine] = (),
     ) -> None:
         """Write how the node stands. `run` and `notes`: the counts of this run."""
@@ -90,7 +90,7 @@ class Recorder:
         line = rollup.at_least(line_of(stats, moment, engines), self._before)
         self._write(line, found)
 
-    def end(self, run: Stats, shown: Snapshot, state: str, notes: summaries.Summary) -> None:
+    def end(self, run: Stats, shown: Snapshot, state: str, notes: summaries.NoteSummary) -> None:
         """The run is over: the last line has what was committed, which is more than engines had
         reported when they ended."""
         found = earlier_counts(self._node.data_dir, self._node.store, self._name)
@@ -109,7 +109,7 @@ class Recorder:
                 self._give_up(error)
         self._files.close()
 
-    def _write(self, line: rollup.Line, summaries: dict[str, Any]) -> None:
+    def _write(self, line: rollup.HistoryLine, summaries: dict[str, Any]) -> None:
         try:
             if self._failed:  # perhaps there is room by now
                 self._files.start(line["at"])
@@ -127,7 +127,7 @@ class Recorder:
         self._failed = str(error)
 
 
-def _kept(noted: summaries.Summary) -> summaries.Summary:
+def _kept(noted: summaries.NoteSummary) -> summaries.NoteSummary:
     """Of the notes of earlier runs those that still hold."""
     top = {name: noted.get("top", {}).get(name, []) for name in ("pages", "failing", "delay")}
     return {**noted, "top": top}

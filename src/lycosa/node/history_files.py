@@ -25,7 +25,7 @@ import orjson
 
 from lycosa import ownfiles
 from lycosa.node.datadir import HISTORY
-from lycosa.node.rollup import Line
+from lycosa.node.rollup import HistoryLine
 
 __all__ = ["HISTORY", "LEVELS", "HistoryFiles", "Level", "lines_of", "newest_of", "read_now"]
 
@@ -61,7 +61,7 @@ class Lines:
         self._path: Path | None = None
         self._fd = -1
 
-    def append(self, line: Line) -> None:
+    def append(self, line: HistoryLine) -> None:
         """Write one line; raises OSError."""
         path = self._folder / _file_name(line["at"], self.level)
         if path != self._path or not _is_there(path, self._fd):
@@ -116,11 +116,13 @@ class HistoryFiles:
     """All levels of one node. `roll` makes one line of many."""
 
     folder: Path
-    roll: Callable[[Sequence[Line]], Line]
+    roll: Callable[[Sequence[HistoryLine]], HistoryLine]
     _levels: list[Lines] = field(default_factory=list)
-    _open: list[list[Line]] = field(default_factory=list)  # by level: what no coarser line has yet
+    _open: list[list[HistoryLine]] = field(
+        default_factory=list
+    )  # by level: what no coarser line has yet
 
-    def start(self, now: float) -> Line | None:
+    def start(self, now: float) -> HistoryLine | None:
         """Take up what is there, and write the coarser lines that are missing; the newest line of
         all. Raises OSError."""
         ownfiles.make_directory(self.folder)
@@ -137,12 +139,12 @@ class HistoryFiles:
         found = [newest_of(self.folder, level) for level in LEVELS]
         return max(filter(None, found), key=lambda line: line["at"], default=None)
 
-    def append(self, line: Line) -> None:
+    def append(self, line: HistoryLine) -> None:
         """A new line. Raises OSError."""
         self._levels[0].append(line)
         self._take(0, line)
 
-    def _take(self, level: int, line: Line) -> None:
+    def _take(self, level: int, line: HistoryLine) -> None:
         """A line that was written: when the next coarser line's time is over, that is written."""
         if level + 1 == len(LEVELS):
             self._age(line["at"])
@@ -194,7 +196,7 @@ def read_now(folder: Path) -> dict[str, Any] | None:
 
 def lines_of(
     folder: Path, level: Level, since: float = 0.0, until: float = float("inf")
-) -> Iterator[Line]:
+) -> Iterator[HistoryLine]:
     """The lines of a level by time; what is torn or no line of ours is passed over."""
     for path in files_of(folder, level):
         if path.name < _file_name(since, level):
@@ -212,7 +214,7 @@ def lines_of(
                 yield line
 
 
-def newest_of(folder: Path, level: Level) -> Line | None:
+def newest_of(folder: Path, level: Level) -> HistoryLine | None:
     """The newest line of a level."""
     for path in reversed(files_of(folder, level)):
         with suppress(OSError):
@@ -244,7 +246,7 @@ def _at_of(raw: bytes) -> float | None:
         return None
 
 
-def _parsed(raw: bytes) -> Line | None:
+def _parsed(raw: bytes) -> HistoryLine | None:
     if not raw or len(raw) > MOST_LINE:
         return None
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lycosa.metrics import nearest_pause
 
-Line = dict[str, Any]
+HistoryLine = dict[str, Any]
 
 COUNTERS = (
     *("pages", "ok", "real", "bytes", "requests", "visits", "failed_visits", "robots_fetched"),
@@ -26,7 +26,7 @@ RUNNING = frozenset({"loading", "running", "paused", "stopping"})
 _STATES = ("failed", "stopped", "finished", "loading", "stopping", "paused", "running")
 
 
-def at_least(line: Line, before: Line) -> Line:
+def at_least(line: HistoryLine, before: HistoryLine) -> HistoryLine:
     """The line with no counter below that of an earlier one: what an engine had counted and not
     committed when it was killed is fetched again."""
     found = dict(line)
@@ -37,7 +37,7 @@ def at_least(line: Line, before: Line) -> Line:
     return found
 
 
-def rolled(lines: Sequence[Line]) -> Line:
+def rolled(lines: Sequence[HistoryLine]) -> HistoryLine:
     """Lines of one node that follow each other, as one: counters as they were at the end, rates
     and sizes as they were on average, the worst of what should be small, and which cause held the
     speed for which share of the time."""
@@ -61,14 +61,16 @@ def rolled(lines: Sequence[Line]) -> Line:
     return found
 
 
-def merged(lines: Iterable[Line]) -> Line:
+def merged(lines: Iterable[HistoryLine]) -> HistoryLine:
     """Lines of different nodes as one line of the crawl: counters added up; gauges of those that
     run. The cause that holds the speed is that of the node that is fastest."""
-    parts: list[Line] = list(lines)
+    parts: list[HistoryLine] = list(lines)
     if len(parts) == 1:
         return parts[0]
     live = [line for line in parts if line.get("state") in RUNNING]
-    fastest: Line = max(live or parts, key=lambda line: (line.get("pages_per_s", 0), line["at"]))
+    fastest: HistoryLine = max(
+        live or parts, key=lambda line: (line.get("pages_per_s", 0), line["at"])
+    )
     found = dict(fastest)
     found["at"] = max(line["at"] for line in parts)
     found["node"] = ""
@@ -96,6 +98,10 @@ def merged(lines: Iterable[Line]) -> Line:
         {**each, "node": line.get("node", "")} for line in live for each in line.get("engines", ())
     ]
     return found
+
+
+def _speed(line: HistoryLine) -> tuple[float, float]:
+    return line.get("pages_per_s") or 0.0, line["at"]
 
 
 def _rank(state: str) -> int:

@@ -15,7 +15,7 @@ from lycosa.engine import summaries
 from lycosa.engine.summaries import SUMMARIES
 from lycosa.node.datadir import name_in
 from lycosa.node.history_files import HISTORY, LEVELS, lines_of, newest_of, read_now
-from lycosa.node.rollup import RUNNING, Line, merged
+from lycosa.node.rollup import RUNNING, HistoryLine, merged
 from lycosa.reading.end import WINDOW, End, end_of
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ class History:
             return None
         return {**summaries.merged(parts), **merged(lines)}
 
-    def nodes(self) -> list[Line]:
+    def nodes(self) -> list[HistoryLine]:
         """The newest line of each node. One that says it runs and has been silent for half a
         minute was killed or hangs: its state is 'stopped', and `silent` is true."""
         return sorted(map(_honest, self._newest().values()), key=lambda line: line.get("node", ""))
 
-    def _newest(self) -> dict[str, Line]:
+    def _newest(self) -> dict[str, HistoryLine]:
         found = dict(self._stored_newest())
         for name, folder in self._folders.items():
             line = read_now(folder) or _newest_line(folder)
@@ -56,7 +56,7 @@ class History:
 
     def lines(
         self, since: float | None = None, until: float | None = None, most: int = MOST
-    ) -> list[Line]:
+    ) -> list[HistoryLine]:
         """The lines between two moments (unix time in s), at most `most`, evenly thinned: of the
         whole crawl, whose nodes are added up."""
         begin, end = since or 0.0, until or float("inf")
@@ -68,11 +68,11 @@ class History:
             return _thinned(by_node[0], most)
         return _joined(by_node, most)
 
-    def end(self, lines: Sequence[Line] | None = None) -> str:
+    def end(self, lines: Sequence[HistoryLine] | None = None) -> str:
         """When the work will be over, in words; `lines` are those of the last minutes."""
         return self.ending(lines).text
 
-    def ending(self, lines: Sequence[Line] | None = None) -> End:
+    def ending(self, lines: Sequence[HistoryLine] | None = None) -> End:
         """The same, with the moment where there is one."""
         if lines is None:
             nodes = self.nodes()
@@ -85,28 +85,28 @@ class History:
 
     # -- nodes whose directories are elsewhere --------------------------------------------------
 
-    def _stored_newest(self) -> dict[str, Line]:
+    def _stored_newest(self) -> dict[str, HistoryLine]:
         return {}
 
-    def _stored_lines(self, since: float, until: float) -> list[list[Line]]:
+    def _stored_lines(self, since: float, until: float) -> list[list[HistoryLine]]:
         return []
 
 
-def _honest(line: Line) -> Line:
+def _honest(line: HistoryLine) -> HistoryLine:
     silent = time.time() - line["at"] > STALE
     if not silent or line.get("state") not in RUNNING:
         return line
     return {**line, "state": "stopped", "silent": True}
 
 
-def _newest_line(folder: Path) -> Line | None:
+def _newest_line(folder: Path) -> HistoryLine | None:
     found = [newest_of(folder, level) for level in LEVELS]
     return max(filter(None, found), key=lambda line: line["at"], default=None)
 
 
-def _lines(folder: Path, since: float, until: float) -> list[Line]:
+def _lines(folder: Path, since: float, until: float) -> list[HistoryLine]:
     """Of one node: the finest lines that there are of each time."""
-    found: list[Line] = []
+    found: list[HistoryLine] = []
     end = until
     for level in LEVELS:
         part = [line for line in lines_of(folder, level, since, end) if line["at"] <= end]
@@ -119,7 +119,7 @@ def _lines(folder: Path, since: float, until: float) -> list[Line]:
     return sorted(found, key=lambda line: line["at"])
 
 
-def _thinned(lines: list[Line], most: int) -> list[Line]:
+def _thinned(lines: list[HistoryLine], most: int) -> list[HistoryLine]:
     """At most so many: the last one of each of as many spans of equal length."""
     if len(lines) <= most:
         return lines
@@ -129,15 +129,15 @@ def _thinned(lines: list[Line], most: int) -> list[Line]:
     return list(chosen.values())
 
 
-def _joined(by_node: list[list[Line]], most: int) -> list[Line]:
+def _joined(by_node: list[list[HistoryLine]], most: int) -> list[HistoryLine]:
     """Lines of many nodes on one axis of time: in each span the last of every node, and of one that
     wrote nothing its last before; if that is old, it counts as one that does not run."""
     begin = min(lines[0]["at"] for lines in by_node)
     end = max(lines[-1]["at"] for lines in by_node)
     span = max((end - begin) / most, float(LEVELS[0].seconds))
     slots = [{int((line["at"] - begin) / span): line for line in lines} for lines in by_node]
-    found: list[Line] = []
-    last: dict[int, Line] = {}
+    found: list[HistoryLine] = []
+    last: dict[int, HistoryLine] = {}
     for slot in sorted(set().union(*slots)):
         moment = begin + slot * span
         for node, mine in enumerate(slots):
