@@ -8,11 +8,14 @@ that is full or read-only costs the history, which the log says once. Where line
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from lycosa.clock import engine_now
 from lycosa.engine import summaries
@@ -24,10 +27,13 @@ from lycosa.node import rollup
 from lycosa.node.disk_use import DiskUse
 from lycosa.node.display import Snapshot
 from lycosa.node.figures import Moment, SeenEngine, line_of
-from lycosa.node.history_files import HISTORY, HistoryFiles, read_now
+from lycosa.node.history_files import HISTORY, HistoryFiles, Level, read_now
 from lycosa.settings.values import NodeSettings
 
 EVERY = 5.0  # seconds between two lines
+# Node, seconds that the line speaks for, when it was written, the line, up to when others are
+# forgotten: see `SupervisorFrontier.put_history`.
+LeaveLine = Callable[[str, int, int, str, int], None]
 
 log = get_logger("node")
 
@@ -35,11 +41,14 @@ log = get_logger("node")
 class Recorder:
     """Writes the history of one run of a node. Nothing here raises for want of a disk."""
 
-    def __init__(self, node: NodeSettings, name: str, delay: float) -> None:
+    def __init__(
+        self, node: NodeSettings, name: str, delay: float, leave: LeaveLine | None = None
+    ) -> None:
         self._node = node
+        self._leave = leave
         self._name = name
         self._delay = delay
-        self._files = HistoryFiles(node.data_dir / HISTORY, rollup.rolled)
+        self._files = HistoryFiles(node.data_dir / HISTORY, rollup.rolled, self._folded)
         self._disk = DiskUse(node.data_dir)
         self._began = time.time()
         self._due = engine_now()
@@ -120,6 +129,14 @@ class Recorder:
                 self._failed = ""
         except (OSError, LycosaError) as error:
             self._give_up(error)
+
+    def _folded(self, level: Level, line: rollup.HistoryLine) -> None:
+        """Leave a coarser line in the store, for those who have not this directory."""
+        if self._leave is not None and self._name:
+            at_ms = round(line["at"] * 1000)
+            before = 0 if level.kept == inf else at_ms - round(level.kept * 1000)
+            text = orjson.dumps(line).decode()
+            self._leave(self._name, level.seconds, at_ms, text, before)
 
     def _give_up(self, error: Exception) -> None:
         if not self._failed:

@@ -117,6 +117,8 @@ class HistoryFiles:
 
     folder: Path
     roll: Callable[[Sequence[HistoryLine]], HistoryLine]
+    # Told of each coarser line that was written, and its level.
+    folded: Callable[[Level, HistoryLine], None] = lambda level, line: None
     _levels: list[Lines] = field(default_factory=list)
     _open: list[list[HistoryLine]] = field(
         default_factory=list
@@ -160,6 +162,7 @@ class HistoryFiles:
         if waiting:
             line = self.roll(waiting)
             self._levels[level + 1].append(line)
+            self.folded(LEVELS[level + 1], line)
             self._take(level + 1, line)
 
     def _age(self, now: float) -> None:

@@ -111,7 +111,7 @@ class Supervisor:
         self.quick_deaths = QuickDeaths()
         fetches = self.engines.fetches
         self.progress = Progress(frontier, self.away, node, limits, crawl.delay, fetches)
-        self.history = Recorder(node, presence.name, crawl.delay)
+        self.history = Recorder(node, presence.name, crawl.delay, self._leave_line)
         rules, now_ms = crawl.store_rules(), frontier.now_ms
         connect = partial(open_frontier, node.store, node.data_dir, rules, now_ms)
         self.loader = Loader(node.data_dir, partial(connect, name="lycosa seeds"), presence.name)
@@ -202,6 +202,11 @@ class Supervisor:
         stats = self._stats()
         shown = self.progress.snapshot(stats, bool(self.ending.since))
         self.history.note(stats, shown, state, self.engines.notes(), self.engines.seen())
+
+    def _leave_line(self, node: str, seconds: int, at_ms: int, line: str, before_ms: int) -> None:
+        """In a store that may be away: then this line is in the directory alone."""
+        put = self.presence.frontier.put_history
+        self.away.ask(lambda: put(node, seconds, at_ms, line, before_ms), None)
 
     def _state(self) -> str:
         """How the run stands, in one word, while it goes on."""

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from lycosa.engine import summaries
 from lycosa.engine.summaries import SUMMARIES
 from lycosa.node.datadir import name_in
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
 
 STALE = 30.0  # seconds after which a node that wrote nothing does not run: it was killed
+MINUTE = 60.0
+MOST_MS = 1 << 52
 MOST = 500  # lines that a chart can show
 
 
@@ -86,17 +90,45 @@ class History:
     # -- nodes whose directories are elsewhere --------------------------------------------------
 
     def _stored_newest(self) -> dict[str, HistoryLine]:
-        return {}
+        """What nodes left in the store, a line a minute: they are not silent before two are
+        missing."""
+        if self._reader is None:
+            return {}
+        found: dict[str, HistoryLine] = {}
+        for node, texts in self._reader.history_nodes().items():
+            lines = [_line_of(text) for text in texts.values()]
+            found[node] = max(lines, key=lambda line: line["at"]) | {"late_s": 2 * MINUTE}
+        return found
 
     def _stored_lines(self, since: float, until: float) -> list[list[HistoryLine]]:
-        return []
+        """Of the nodes whose directories are not here."""
+        if self._reader is None:
+            return []
+        end_ms = MOST_MS if until == float("inf") else round(until * 1000)
+        found = []
+        for node, texts in self._reader.history_nodes().items():
+            if node in self._folders:
+                continue
+            lines: list[HistoryLine] = []
+            before = end_ms
+            for seconds in sorted(texts):
+                part = self._reader.history_lines(node, seconds, round(since * 1000), before)
+                lines = [_line_of(text) for text in part] + lines
+                before = min((round(line["at"] * 1000) - 1 for line in lines), default=before)
+            found.append(lines)
+        return found
 
 
 def _honest(line: HistoryLine) -> HistoryLine:
-    silent = time.time() - line["at"] > STALE
+    silent = time.time() - line["at"] > STALE + line.get("late_s", 0)
     if not silent or line.get("state") not in RUNNING:
         return line
     return {**line, "state": "stopped", "silent": True}
+
+
+def _line_of(text: str) -> HistoryLine:
+    found: HistoryLine = orjson.loads(text)
+    return found
 
 
 def _newest_line(folder: Path) -> HistoryLine | None:
