@@ -1,7 +1,7 @@
 """The figures of a crawl as Prometheus reads them. Pure: lines of a history in, bytes out.
 
 Owns the names of metrics and their labels, which dashboards and alert rules rely on: they are added
-to, never renamed (docs/metrics.md). A label is an outcome, a reason, a cause, a kind or a node, and
+to, never renamed (docs/usage.md). A label is an outcome, a reason, a cause, a kind or a node, and
 never a domain or a URL: those have no bound. Needs the extra `dashboard`.
 """
 
