@@ -8,6 +8,7 @@ parameter.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -21,6 +22,15 @@ _WORST = frozenset(
 )
 # The store tells every engine the same: merging keeps the largest.
 _SAME = frozenset({"queued", "domains", "max_bandwidth"})
+# What stays of an engine that has ended.
+_COUNTERS = (
+    *("pages", "ok", "bytes", "requests", "visits", "polite_visits", "violations"),
+    *("robots_fetched", "local_shortage"),
+    *("slow_pages", "outcomes", "labels", "languages", "types", "drops", "exchanges"),
+    *("turns_cpu", "turns_wall", "turns_excused"),
+    *("turn_cpu_max_ms", "turn_wall_max_ms", "turn_excused_max_ms"),
+    *("retries", "failed_visits", "duplicates", "near_duplicates"),
+)
 
 
 @dataclass(slots=True)
@@ -33,6 +43,8 @@ class Stats:
     bytes: int = 0  # on the wire
     requests: int = 0
     visits: int = 0
+    polite_visits: int = 0  # that began after the pause that was needed, see `engine/notes`
+    violations: int = 0  # that began before it was over
     robots_fetched: int = 0
     local_shortage: int = 0  # fetches put back because this machine had no more open files
     exchanges: int = 0  # with the store: commit, lease and refill of one batch
@@ -42,6 +54,8 @@ class Stats:
     turns_excused: int = 0  # long ones in seconds in which an idle process was late, too
     outcomes: dict[str, int] = field(default_factory=dict)  # pages by outcome
     labels: dict[str, int] = field(default_factory=dict)  # pages by label, see `page/labels`
+    languages: dict[str, int] = field(default_factory=dict)  # ok pages by language
+    types: dict[str, int] = field(default_factory=dict)  # responses by media type
     drops: dict[str, int] = field(default_factory=dict)  # URLs refused, by reason
     duplicates: int = 0  # pages whose text an earlier one had, and
     near_duplicates: int = 0  # nearly had, as far as an engine remembers (`engine/repeats`)
@@ -83,15 +97,29 @@ class Stats:
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        for name in ("outcomes", "labels", "drops", "retries", "crowded"):
+        for name in _TALLIES:
             values[name] = dict(values[name])
         return values  # the counts of turns are made anew for each report
 
-    def uncount(self, outcome: str, status: int, label: str = "") -> None:
-        """Take back a page that was not recorded after all."""
+    def counters(self) -> Stats:
+        """The counts alone, without gauges."""
+        kept = Stats(engines=0)
+        for name in _COUNTERS:
+            setattr(kept, name, getattr(self, name))
+        return kept
+
+    def uncount(
+        self, outcome: str, status: int, label: str = "", language: str = "", kind: str = ""
+    ) -> None:
+        """Take back a page that was not recorded after all; `kind`: its media type."""
         self.outcomes[outcome] -= 1
-        if label:
-            self.labels[label] -= 1
+        for tally, name in (
+            (self.labels, label),
+            (self.languages, language if outcome == "ok" else ""),
+            (self.types, kind if status else ""),
+        ):
+            if tally.get(name):
+                tally[name] -= 1
         self.ok -= outcome == "ok"
         self.pages -= status > 0
 
@@ -112,6 +140,7 @@ class Stats:
         return total
 
 
+_TALLIES = ("outcomes", "labels", "languages", "types", "drops", "retries", "crowded")
 _FIELDS = tuple(part.name for part in fields(Stats))
 
 
@@ -123,6 +152,21 @@ def _merged(name: str, mine: Any, other: Any) -> Any:
     if name in _WORST or name in _SAME:
         return max(mine, other)
     return mine + other
+
+
+def nearest_pause(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What is known of pauses, from many who counted: the smallest is the one that was nearest to
+    what was needed."""
+    found: dict[str, Any] = {"visits": 0, "least": None, "needed": None, "violations": 0}
+    for part in parts:
+        found["visits"] += part.get("visits", 0)
+        found["violations"] += part.get("violations", 0)
+        least, needed = part.get("least"), part.get("needed")
+        if least is None or needed is None:
+            continue
+        if found["least"] is None or least - needed < found["least"] - found["needed"]:
+            found["least"], found["needed"] = least, needed
+    return found
 
 
 class Rates:

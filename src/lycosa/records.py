@@ -111,6 +111,10 @@ class Response:
     ended: float = 0.0
     connects: int = 0  # connections opened for it
     reason: str = ""  # of a failure, in the words of libcurl or the TLS library
+    # Seconds of its phases; 0.0: there was none, as on a connection that was open.
+    connect: float = 0.0
+    tls: float = 0.0
+    first_byte: float = 0.0  # from the request to the first byte of the answer
     _lower: bytes = b""  # the head in lower case, once somebody asked for a header
 
     def header(self, name: bytes) -> str:

@@ -98,23 +98,3 @@ def test_status_names_those_who_wait_longest() -> None:
         "waiting  slow.test 22:13 h (Crawl-delay 1 d 0 h), busy.test 10:00 min (overloaded),"
         " dead.test 4:40 min (after a failure)"
     ) in status_lines(found, NOW)
-
-
-def test_status_tells_the_speed_of_a_run_and_the_end_of_one() -> None:
-    run = {"run_began_ms": NOW - 3_900_000, "heard_ms": NOW - 60_000}
-    speed = {**run, "speed": {"minute": 9.84, "quarter": 0.5}, "running": True}
-    assert (
-        "speed    9.8 URLs/s in the last minute, 0.5 in the last quarter of an hour;"
-        " this run takes 1:05 h"
-    ) in status_lines({**STATUS, **speed}, NOW)
-    over = {**run, "speed": {}, "running": False, "engines": []}
-    assert "ended    2027-01-15T07:59:00Z, the last run took 1:04 h" in status_lines(
-        {**STATUS, **over}, NOW
-    )
-
-
-def test_status_tells_disk_by_kind_and_who_fails_most() -> None:
-    more = {"disk": {"text": 5_000_000, "store": 2_000}, "failing": [("a.test", 12), ("b.test", 3)]}
-    lines = status_lines({**STATUS, **more}, NOW)
-    assert "disk     text 5.0 MB, store 2.0 kB" in lines
-    assert "failing  a.test 12, b.test 3 (of the URLs done last)" in lines

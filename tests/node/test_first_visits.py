@@ -66,6 +66,6 @@ def test_retries_are_shown_by_cause_at_once() -> None:
 
 
 def test_the_counts_of_an_engine_that_ended_stay() -> None:
-    from lycosa.node.engine_process import _COUNTERS
-
-    assert {"visits", "failed_visits", "retries"} <= set(_COUNTERS)
+    kept = Stats(visits=3, failed_visits=2, retries={"tls": 1}, in_flight=7).counters()
+    assert (kept.visits, kept.failed_visits, kept.retries) == (3, 2, {"tls": 1})
+    assert (kept.in_flight, kept.engines) == (0, 0)

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 # the rooms. The last row is the command line, and `lycosa` itself, which names what is stable.
 ROOMS = (
     *("urls", "page", "politeness", "archive", "frontier", "fetch", "settings", "engine", "node"),
-    *("reading", "export", "simweb", "commands"),
+    *("reading", "export", "dashboard", "simweb", "commands"),
 )
 WORDS = (
     *("errors", "clock", "records", "metrics", "log", "called", "terminal"),
@@ -44,8 +44,9 @@ PURE = {
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files", "engine/orders"),
     *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
-    "engine/sent_links",
-    *("node/seed_file", "node/first_visits", "node/deaths"),
+    *("engine/notes", "engine/top_domains", "engine/summaries", "engine/sent_links"),
+    *("node/seed_file", "node/first_visits", "node/deaths", "node/rollup", "node/figures"),
+    *("reading/end", "dashboard/exposition"),
     *("export/surt", "export/tables", "export/cdxj", "export/card"),
     *("export/warc_records",),
 }

@@ -33,7 +33,6 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         f"{_state_text(found, where)}, started {duration(since)} ago",
         f"pages    {found['pages']:,} ({found['ok']:,} ok, {real_pages(found['labels']):,} real),"
         f" {size(found['bytes'])} received",
-        *_pace(found, now_ms),
         f"queued   {found['queued']:,} URLs",
         f"domains  {found['domains']:,}, {found['leased']:,} held by engines,"
         f" {found['ready']:,} ready",
@@ -45,9 +44,6 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.insert(2, f"repeats  {repeated}, counted while they were fetched")
     if found.get("retries"):
         lines.append(f"retries  {kinds(found['retries'])} (failures that are tried again)")
-    if found.get("failing"):
-        worst = ", ".join(f"{name} {count:,}" for name, count in found["failing"])
-        lines.append(f"failing  {worst} (of the URLs done last)")
     if found.get("waits"):
         lines.append(f"waiting  {', '.join(map(_wait, found['waits']))}")
     if found.get("lost"):
@@ -55,9 +51,7 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.append(
             f"LOST     {found['lost']:,} pages lost their text or WARC records: see '{hint}'"
         )
-    if found.get("disk"):
-        kept = ", ".join(f"{name} {size(amount)}" for name, amount in found["disk"].items())
-        lines.append(f"disk     {kept}")
+    lines += _history_lines(found)
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")
     if found.get("loop", {}).get("cpu", {}).get("turns"):
@@ -65,18 +59,27 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
     return lines + [_engine_line(each, now_ms) for each in alive]
 
 
-def _pace(found: dict[str, Any], now_ms: int) -> list[str]:
-    """How fast it is, or when it ended, and how long its last run is or was."""
-    began, heard = found.get("run_began_ms", 0), found.get("heard_ms", 0)
-    if found.get("speed"):
-        fast, slow = (rate(found["speed"][name]) for name in ("minute", "quarter"))
-        run = f"; this run takes {duration((now_ms - began) / 1000)}" if began else ""
-        return [
-            f"speed    {fast} URLs/s in the last minute, {slow} in the last quarter of an hour{run}"
-        ]
-    if began and not found.get("running"):
-        return [f"ended    {utc(heard)}, the last run took {duration((heard - began) / 1000)}"]
-    return []
+def _history_lines(found: dict[str, Any]) -> list[str]:
+    """What the history tells, if there is one."""
+    if "ran_s" not in found:
+        return []
+    speed, lines = found["pages_per_s"], []
+    if found.get("running"):
+        lines.append(
+            f"speed    {rate(speed['minute'])} pages/s in the last minute,"
+            f" {rate(speed['quarter'])} in the last quarter of an hour"
+        )
+    ended = "" if found.get("running") else f", ended {utc(found['ended_ms'])}"
+    lines.append(f"ran for  {duration(found['ran_s'])}{ended}")
+    if found.get("running"):
+        lines.append(f"ends     {found['end']}")
+    if disk := {kind: amount for kind, amount in found["disk"].items() if amount}:
+        told = ", ".join(f"{kind} {size(amount)}" for kind, amount in disk.items())
+        lines.append(f"disk     {told}; {size(found['disk_free'])} free")
+    if found["failing"]:
+        told = ", ".join(f"{domain} {number:,}" for domain, number in found["failing"])
+        lines.append(f"failing  {told} (visits that brought no page)")
+    return lines
 
 
 def _state_text(found: dict[str, Any], where: tuple[object, ...]) -> str:

@@ -17,6 +17,7 @@ from lycosa.engine.errands import OUTCOME, WAITS, RecentAnswers, is_errand
 from lycosa.engine.exchange import Exchange, Reply
 from lycosa.engine.harvest import Harvest
 from lycosa.engine.outbox import Outbox
+from lycosa.engine.page_rows import counted_as
 from lycosa.engine.scheduler import Held, Scheduler
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import Visit
@@ -80,6 +81,7 @@ class Core:
         self.scope = scope
         self.clock = clock
         self.stats = Stats()
+        self.notes = harvest.notes
         self.outbox = Outbox(harvest, self.stats)
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
@@ -168,6 +170,7 @@ class Core:
         if visit.first is not None and is_errand(visit.first):
             request.only = self._gate.slots.address(held.id)
         self._allowance -= 1
+        self.notes.visit_begins(held, now, visit.result.ended_ms, self.stats)
         return Actions(((held.name, visit.result.ended_ms),), delays, requests=(request,))
 
     def answer(self, response: Response, now: float) -> Actions:
@@ -239,14 +242,18 @@ class Core:
     def _finish(self, visit: Visit, now: float, delays: tuple[Held, ...]) -> Actions:
         result, held = visit.result, visit.held
         self._gate.over(result)
+        failed = False
         if result.requests:
             self.stats.visits += 1
-            if result.outcome not in NO_FAILURE:
+            failed = result.outcome not in NO_FAILURE
+            if failed:
                 self._count_failure(result)
         self.outbox.keep_state(result)
         for answer in result.answers:
             self._answers.learn(answer)
         self._harvest(visit)
+        if result.requests:
+            self.notes.visit_ends(result, failed, self.rules.visit.delay)
         wait = max(held.delay, result.pause) if result.requests else 0.0
         self.scheduler.visited(held, now, result.ended + wait)
         return Actions(delays=delays, ends=(result,)) if result.requests else NOTHING
@@ -311,6 +318,7 @@ class Core:
     def absorb(self, reply: Reply, now: float) -> None:
         """What the store answered."""
         self.stats.exchanges += 1
+        self.notes.exchanged(reply.commit_s, reply.lease_s)
         committed = reply.committed
         if committed is None:
             return
@@ -328,7 +336,7 @@ class Core:
             self.scope = self.harvest.scope = reply.scope
             scheduler.try_all_origins()
         for page in reply.skipped:
-            self.stats.uncount(page.outcome, page.status, page.label)
+            self.stats.uncount(*counted_as(page))
         _tally(self.stats.drops, committed.drops)
         _tally(self.stats.outcomes, committed.purged)
         scheduler.least_held = committed.least_held

@@ -17,6 +17,7 @@ from lycosa.archive.edges import edges_frame
 from lycosa.archive.segments import SegmentState, SegmentWriter
 from lycosa.archive.text import pack
 from lycosa.clock import ClockGap
+from lycosa.engine.page_rows import counted_as
 from lycosa.engine.store_clock import StoreClock
 from lycosa.errors import StoreGone
 from lycosa.frontier.protocol import Batch, Committed, EngineFrontier
@@ -56,6 +57,8 @@ class Reply:
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
     clock: StoreClock | None = None  # as measured, where the store has one of its own
     error: BaseException | None = None
+    commit_s: float = 0.0  # that the commit took, once content was on disk; 0.0: there was none
+    lease_s: float = 0.0
 
 
 class Syncs(Protocol):
@@ -116,7 +119,9 @@ class Exchanger:
         engine asks again later."""
         try:
             if exchange.want:
+                asked = self._clock()
                 reply.leases = self.frontier.lease(self.engine_id, exchange.want)
+                reply.lease_s = self._clock() - asked
                 reply.asked = exchange.want
             if exchange.to_refill:
                 reply.runs = self.frontier.refill(exchange.to_refill)
@@ -156,6 +161,7 @@ class Exchanger:
             batch.number = self._number
         reply.sent = self._clock()
         reply.committed = self.frontier.commit(self.engine_id, batch)
+        reply.commit_s = self._clock() - reply.sent
         reply.skipped = exchange.skipped
         self._renewed = reply.sent
         if self.frontier.server_clock:
@@ -219,7 +225,7 @@ def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:
     if skipped:
         counted = Stats.from_dict(stats)
         for page in skipped:
-            counted.uncount(page.outcome, page.status, page.label)
+            counted.uncount(*counted_as(page))
         stats.update(counted.to_dict())
 
 

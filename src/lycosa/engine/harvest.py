@@ -13,8 +13,16 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.archive.text import text_row
 from lycosa.archive.warc import response_records
+from lycosa.engine.notes import EngineNotes
 from lycosa.engine.one_page_sites import OnePageSites, mark_of
-from lycosa.engine.page_rows import note_records, note_referrers, note_response, page_row
+from lycosa.engine.page_rows import (
+    count_type,
+    note_records,
+    note_referrers,
+    note_response,
+    own_address,
+    page_row,
+)
 from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
 from lycosa.engine.sent_links import SentLinks
@@ -91,6 +99,7 @@ class Harvest:
         self._resolver = LinkResolver(LINKS)
         self._request_head = request_head
         self._ids = record_ids
+        self.notes = EngineNotes()
 
     def take(self, result: Result, batch: Batch, stats: Stats) -> None:
         """Everything that came of one visit."""
@@ -104,7 +113,7 @@ class Harvest:
             row = page_row(held, url, now_ms, status, reason)
             if status >= 400:
                 row.label, row.label_reason = label(LabelFacts(url.url, status))
-            self._count_label(row, stats)
+            _count_label(row, stats)
             batch.pages.append(row)
         for target, depth, flags in result.found:
             self._found(held, target, depth, flags, batch, stats)
@@ -113,6 +122,9 @@ class Harvest:
         if result.moved:
             note_referrers(batch.pages[before:], result.moved)
         self._cap(held, batch)
+        self.notes.rows(batch.pages[before:])
+        if result.dropped:
+            self.notes.dropped({reason: url.url for url, reason in result.dropped if reason})
 
     def _moved(
         self,
@@ -169,11 +181,15 @@ class Harvest:
             self._content(held, url, response, row, batch, stats)
         elif status >= 400:
             self._refusal(response, row)
-        self._count_label(row, stats)
+        _count_label(row, stats)
         if row.outcome not in _UNKEPT:
             self._keep_warc(row, response)
         self._count_page(held, status, stats, row.outcome)
-        stats.ok += row.outcome == Outcome.OK
+        if row.outcome == Outcome.OK:
+            stats.ok += 1
+            if row.language:
+                _count(stats.languages, row.language, 1)
+        count_type(stats.types, row.content_type)
         batch.pages.append(row)
 
     def _refusal(self, response: Response, row: PageRow) -> None:
@@ -187,11 +203,6 @@ class Harvest:
             if kind_of(content_type, body) != OTHER:
                 parsed = parse(body, content_type)
         _label(response, row, parsed, body)
-
-    @staticmethod
-    def _count_label(row: PageRow, stats: Stats) -> None:
-        if row.label:
-            _count(stats.labels, row.label, 1)
 
     def _keep_warc(self, row: PageRow, response: Response) -> None:
         note_records(row, self.records(response, row.fetched_ms, row.payload_digest))
@@ -264,6 +275,7 @@ class Harvest:
         if wanted:
             _label(response, row, parsed, body)
             self._keep_text(url, parsed, row, found)
+            self.notes.text(row, parsed.main or parsed.text)
             self._note_repeats(held, row, stats)
         else:
             row.outcome = Outcome.OTHER_LANGUAGE
@@ -336,7 +348,7 @@ class Harvest:
             languages=found,
             published=parsed.published,
             site_name=parsed.site_name,
-            canonical=_canonical_of(parsed, url.url),
+            canonical=own_address(parsed, url.url),
             simhash=row.simhash,
             label=row.label,
             label_reason=row.label_reason,
@@ -374,6 +386,8 @@ class Harvest:
         add, scope = batch.links.append, self.scope
         by_shape = scope.shape if scope.by_shape(depth) else None
         own, full = held.id, self._full(held)
+        counts: dict[str, int] = {}
+        samples: dict[str, str] = {}  # a dropped URL for each reason
         for ident, fp, url, domain in links:
             if slots[fp & mask] == fp:
                 continue
@@ -387,10 +401,15 @@ class Harvest:
             if not reason and inside:
                 reason = full
             if reason:
-                _count(stats.drops, reason, 1)
+                counts[reason] = counts.get(reason, 0) + 1
+                samples[reason] = url
             else:
                 slots[fp & mask] = fp
                 add((ident, fp, url, depth, domain, 0))
+        for reason, number in counts.items():
+            _count(stats.drops, reason, number)
+        if samples:
+            self.notes.dropped(samples)
 
     def _plain_links(
         self, held: Held, hrefs: list[str], base: str, depth: int, batch: Batch
@@ -464,14 +483,6 @@ def _note_edges(edges: dict[tuple[str, str], int], source: str, targets: dict[st
             edges[source, target] = edges.get((source, target), 0) + links
 
 
-def _canonical_of(parsed: Parsed, url: str) -> str:
-    """The address that a page names as its own, '' if it names none."""
-    if not parsed.canonical or parsed.canonical == url:
-        return parsed.canonical
-    base = canonical(parsed.base, url) if parsed.base else None
-    return canonical(parsed.canonical, base or url) or ""
-
-
 def _label(response: Response, row: PageRow, parsed: Parsed, body: bytes) -> None:
     """What kind of page it is."""
     facts = LabelFacts.of(
@@ -482,3 +493,8 @@ def _label(response: Response, row: PageRow, parsed: Parsed, body: bytes) -> Non
 
 def _count(tally: dict[str, int], reason: str, number: int) -> None:
     tally[reason] = tally.get(reason, 0) + number
+
+
+def _count_label(row: PageRow, stats: Stats) -> None:
+    if row.label:
+        _count(stats.labels, row.label, 1)

@@ -17,6 +17,7 @@ import socket
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from lycosa import __version__
 from lycosa.archive.ledger import Ledger
@@ -54,6 +55,7 @@ from lycosa.log import get_logger, setup
 from lycosa.metrics import Stats
 from lycosa.page import html, label_search, language
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
+from lycosa.records import Kind
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
 
@@ -69,6 +71,8 @@ START_BUDGET = 0.004  # new visits
 SWITCH = 0.0005  # seconds after which the store thread lets the loop have the interpreter
 BACKLOG = 32  # responses that wait, above which no visit is started
 REPORT_EVERY = 1.0
+NOTES_EVERY = 5.0  # seconds between reports that have the notes, which are larger
+LAST_WORDS = 1.0  # seconds that the supervisor may take to hear the last report
 
 log = get_logger("engine")
 
@@ -110,7 +114,7 @@ class Engine:
         self.core.stats.max_bandwidth = node.max_bandwidth
         late = lateness(orders.memory.control, first=orders.index == 0)
         self._gauges = Gauges(self.core.stats, late, orders.node.engines)
-        self._reported = 0.0
+        self._reported = self._noted = 0.0
 
     def _now_ms(self) -> int:
         return self.clock.ms(engine_now())
@@ -231,6 +235,8 @@ class Engine:
             bug=lambda url: log.exception("a fault of ours cost a page", url=url),
         )
 
+        self.resolver.took = self.core.notes.looked_up
+
     def _address_of(self, url: str) -> str | None:
         answer = self.resolver.cached(split(url).host)
         return None if answer is None else answer.first
@@ -247,6 +253,7 @@ class Engine:
         collector = Collector()
         while self.link.exit_code is None:
             self._turn(collector)
+        self._report_last()
         return self.link.exit_code
 
     def _turn(self, collector: Collector) -> None:
@@ -331,13 +338,17 @@ class Engine:
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
             self.bandwidth.note(response)
+            self.core.notes.fetched(response)
             if response.failure:
                 self.shortages.note(response)
             before = (
                 time.thread_time()
             )  # S3 is about a page's own work, not about others' on the core
             self.dispatch.carry_out(self.core.answer(response, engine_now()))
-            self._gauges.page(time.thread_time() - before)
+            took = time.thread_time() - before
+            self._gauges.page(took)
+            if response.request.kind == Kind.PAGE and not response.failure:
+                self.core.notes.parsed(took)
             if engine_now() > end:
                 break
 
@@ -367,8 +378,18 @@ class Engine:
         stats.uncommitted = len(self.core.outbox.batch.pages)
         stats.bodies_mb = self.fetcher.buffered / 1e6
         self.shortages.look(now)
-        self.pipe.report({"engine_id": self.engine_id, "stats": stats.to_dict()})
+        report: dict[str, Any] = {"engine_id": self.engine_id, "stats": stats.to_dict()}
+        if now - self._noted >= NOTES_EVERY:
+            self._noted = now
+            report["notes"] = self.core.notes.summary(now)
+        self.pipe.report(report)
         stats.loop_max_ms = 0.0
+
+    def _report_last(self) -> None:
+        """What the supervisor could not have heard yet: it goes on with these counts."""
+        self._reported = self._noted = float("-inf")
+        self._report(engine_now())
+        self.pipe.finish(LAST_WORDS)
 
 
 def main() -> int:

@@ -6,18 +6,23 @@ Owns how much of a header is kept. What the body says is added by `harvest`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from lycosa.archive.warc import record_uuid, response_length
 from lycosa.engine.scheduler import Held
+from lycosa.page.html import Parsed
 from lycosa.records import PageRow, QueuedUrl, Response, Truncated, Url
+from lycosa.urls.canonical import canonical
 from lycosa.urls.fingerprint import fingerprint
 
 TYPE_CHARS = 100
+MOST_TYPES = 50  # media types that are counted by name
 ETAG_CHARS = 128  # of a longer one nothing is kept: a part of it can't be sent back
 DATE_CHARS = 40
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9.+-]{1,60}")
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 
 
@@ -55,6 +60,36 @@ def note_referrers(
     led = {fingerprint(target): url.fp for url, target, _ in moved}
     for row in rows:
         row.referrer = led.get(row.fp, 0)
+
+
+def counted_as(row: PageRow) -> tuple[str, int, str, str, str]:
+    """What a page was counted under, for `Stats.uncount`."""
+    return row.outcome, row.status, row.label, row.language, media_type(row.content_type)
+
+
+def count_type(types: dict[str, int], content_type: str) -> None:
+    """Counts a page by its media type."""
+    kind = media_type(content_type)
+    if kind not in types and len(types) >= MOST_TYPES:
+        kind = "other"
+    types[kind] = types.get(kind, 0) + 1
+
+
+def own_address(parsed: Parsed, url: str) -> str:
+    """The address that a page names as its own, '' if it names none."""
+    if not parsed.canonical or parsed.canonical == url:
+        return parsed.canonical
+    base = canonical(parsed.base, url) if parsed.base else None
+    return canonical(parsed.canonical, base or url) or ""
+
+
+@lru_cache(maxsize=256)
+def media_type(content_type: str) -> str:
+    """'text/html' of a header's value; 'none' for nothing, 'other' for what is no media type."""
+    found = content_type.partition(";")[0].strip().lower()
+    if not found:
+        return "none"
+    return found if _MEDIA_TYPE.fullmatch(found) else "other"
 
 
 @lru_cache(maxsize=256)

@@ -7,10 +7,12 @@ supervisor.
 from __future__ import annotations
 
 import os
+import select
 from typing import Any
 
 import orjson
 
+from lycosa.clock import engine_now
 from lycosa.errors import EXIT_ORPHAN
 
 MAX_UNREAD = 1 << 16  # bytes of reports kept for a supervisor that does not read
@@ -40,10 +42,20 @@ class Pipe:
         self._input += data
         return b"stop\n" in self._input
 
+    def finish(self, seconds: float) -> None:
+        """Wait until everything is out, or the time is up."""
+        end = engine_now() + seconds
+        while self._output and engine_now() < end:
+            if select.select([], [self._write], [], 0.05)[1]:
+                self._flush()
+
     def report(self, report: dict[str, Any]) -> None:
         """What does not fit now goes out with a later report."""
         if len(self._output) < MAX_UNREAD:
             self._output += orjson.dumps(report) + b"\n"
+        self._flush()
+
+    def _flush(self) -> None:
         try:
             self._output = self._output[os.write(self._write, self._output) :]
         except BlockingIOError:

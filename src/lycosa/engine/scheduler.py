@@ -66,6 +66,10 @@ class Held:
     place: int = 0  # among those who wait for an address, see `address_turns`
     waits_at: str = ""  # that address
     address: str = ""  # where it is being visited, if others must wait for that
+    # For the proof of politeness (`notes`): by what visits told, not by what was scheduled.
+    ended: float = 0.0  # when the last visit did, if it was ours; engine clock
+    needed: float = 0.0  # the pause that is due since then
+    allowed_ms: int = 0  # before which the store allows no visit
 
     def remember(self, fp: int) -> None:
         """This URL is done."""
@@ -124,6 +128,7 @@ class Scheduler:
             run=deque(lease.urls),
             origins=_known(lease),
             noted_ms=-1 if lease.failures else lease.delay_ms,
+            allowed_ms=lease.ready_ms,
         )
         self.held[held.id] = held
         return held

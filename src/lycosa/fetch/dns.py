@@ -85,12 +85,13 @@ _PLAUSIBLE = re.compile(r"[!-\[\]-~]{1,255}\Z")
 class _Lookup:
     """One name being looked up."""
 
-    __slots__ = ("asked_v6", "askers", "closings", "deadline", "heard", "host", "line")
+    __slots__ = ("asked_v6", "askers", "began", "closings", "deadline", "heard", "host", "line")
 
     def __init__(self, host: str, asker: Asker, deadline: float) -> None:
         self.host = host
         self.askers: list[Asker] = [asker]
         self.deadline = deadline
+        self.began = 0.0
         self.asked_v6 = False
         self.line: Line | None = None  # None: the name waits for a line of its own
         self.heard = self.closings = 0  # of its line, when it was put there
@@ -129,6 +130,7 @@ class Resolver:
         self._delivering = False
         self._left = _DELIVER  # answers that may still be handed out in this turn
         self._next_tick = 0.0
+        self.took: Callable[[float], object] = lambda seconds: None  # told of each look-up
         self._closed = False
         self._nameservers = nameservers
         self._shared = Line(
@@ -183,7 +185,9 @@ class Resolver:
         if lookup is not None:
             lookup.askers.append(callback)
             return
-        lookup = _Lookup(host, callback, self._now() + self._limit)
+        now = self._now()
+        lookup = _Lookup(host, callback, now + self._limit)
+        lookup.began = now
         self._lookups[host] = lookup
         self._deadlines.append(lookup)
         if host in self._unreadable:
@@ -342,6 +346,7 @@ class Resolver:
 
     def _finish(self, lookup: _Lookup, answer: Answer, ttl: float) -> None:
         del self._lookups[lookup.host]
+        self.took(self._now() - lookup.began)
         line = self._alone.pop(lookup, None)
         if line is not None:
             line.cancel()

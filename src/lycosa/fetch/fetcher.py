@@ -363,7 +363,7 @@ class Fetcher:
         if transfer.active:
             self._remove(transfer)
         if transfer.address:
-            response.connects = transfer.easy.connects()
+            _note_times(response, transfer.easy)
         response.failure, response.truncated = outcome
         response.reason = reason if response.failure else ""
         if not response.failure:
@@ -377,3 +377,15 @@ class Fetcher:
         else:
             transfer.easy.close()
         self.finished.append(response)
+
+
+def _note_times(response: Response, easy: libcurl.Easy) -> None:
+    """How long its phases took; a connection that was open needed none."""
+    response.connects = easy.connects()
+    connected, secured, heard = easy.times()
+    if response.connects:
+        response.connect = connected
+        if secured:
+            response.tls = max(0.0, secured - connected)
+    if heard:
+        response.first_byte = max(0.0, heard - max(connected, secured))

@@ -64,12 +64,13 @@ _M_SOCKETFUNCTION, _M_SOCKETDATA = _FUNCTION + 1, _TEXT + 2
 _M_TIMERFUNCTION, _M_TIMERDATA = _FUNCTION + 4, _TEXT + 5
 _M_MAXCONNECTS = 6
 _INFO_OS_ERRNO, _INFO_NUM_CONNECTS = 0x200000 + 25, 0x200000 + 26
+_INFO_CONNECT, _INFO_FIRST_BYTE, _INFO_TLS = 0x600000 + 52, 0x600000 + 54, 0x600000 + 56
 
 _NULL, _NO, _YES = ffi.NULL, ffi.new("long *", 0), ffi.new("long *", 1)
 _handle_of, _buffer, _string = ffi.from_handle, ffi.buffer, ffi.string
 _setopt, _socket_action = lib._curl_easy_setopt, lib.curl_multi_socket_action
 _add_handle, _remove_handle = lib.curl_multi_add_handle, lib.curl_multi_remove_handle
-_info_read = lib.curl_multi_info_read
+_info_read, _getinfo = lib.curl_multi_info_read, lib.curl_easy_getinfo
 _append, _free_list = lib.curl_slist_append, lib.curl_slist_free_all
 
 
@@ -150,7 +151,7 @@ class Headers:
 class Easy:
     """One handle, for one request after the other."""
 
-    __slots__ = ("_borrowed", "_handle", "_multi", "_number", "_pin", "_words", "owner")
+    __slots__ = ("_borrowed", "_handle", "_multi", "_number", "_pin", "_times", "_words", "owner")
 
     def __init__(self, owner: object, inbox: Inbox, headers: Headers) -> None:
         self.owner = owner  # returned by `Multi.complete` when the request is
@@ -158,6 +159,7 @@ class Easy:
         self._multi: Multi | None = None  # that it is in: must not be freed before
         self._pin = _NULL
         self._number = ffi.new("long *")
+        self._times = ffi.new("int64_t[3]")
         self._words = ffi.new("char[]", _WORDS)
         on_header, on_body, on_connected, me = _wires(inbox)
         self._borrowed = (inbox, me, headers)
@@ -206,6 +208,16 @@ class Easy:
     def connects(self) -> int:
         """How many connections the request opened."""
         return self._info(_INFO_NUM_CONNECTS)
+
+    def times(self) -> tuple[float, float, float]:
+        """Seconds from the start of the request until it was connected, until TLS was agreed on,
+        and until the first byte came; 0.0 for what did not happen."""
+        times, handle = self._times, self._handle
+        times[0] = times[1] = times[2] = 0
+        _getinfo(handle, _INFO_CONNECT, times)
+        _getinfo(handle, _INFO_TLS, times + 1)
+        _getinfo(handle, _INFO_FIRST_BYTE, times + 2)
+        return times[0] / 1e6, times[1] / 1e6, times[2] / 1e6
 
     def os_error(self) -> int:
         """errno of a failed connection, 0 if libcurl has none."""

@@ -200,6 +200,10 @@ class SupervisorFrontier(StoreConnection, Protocol):
 
     def put_exclusions(self, lines: Iterable[str]) -> None: ...
 
+    def put_history(self, node: str, seconds: int, at_ms: int, line: str, before_ms: int) -> None:
+        """A line of figures that a node leaves, and speaks for so many seconds; those of the same
+        kind before a moment are forgotten."""
+
     def newest_ms(self) -> int:
         """The newest moment the store knows of."""
 

@@ -127,6 +127,23 @@ class Reader:
         """How much of each segment is committed, by its kind and number."""
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
 
+    def history_nodes(self) -> dict[str, dict[int, str]]:
+        """The newest line of figures of each node that left some, by how many seconds it speaks
+        for."""
+        found: dict[str, dict[int, str]] = {}
+        for row in self._rows("history_nodes"):
+            line = self._value("history_newest", node=row["node"], seconds=row["seconds"])
+            found.setdefault(row["node"], {})[row["seconds"]] = line
+        return found
+
+    def history_lines(
+        self, node: str, seconds: int, since_ms: int, until_ms: int, limit: int = COUNT_LIMIT
+    ) -> list[str]:
+        """The lines of a node that speak for so many seconds, between two moments."""
+        between = {"since_ms": since_ms, "until_ms": until_ms, "limit": limit}
+        rows = self._rows("history_lines", node=node, seconds=seconds, **between)
+        return [row["line"] for row in rows]
+
     # -- pages --------------------------------------------------------------------------------
 
     def pages(
@@ -238,12 +255,6 @@ class Reader:
     def origins(self, name: str) -> list[Origin]:
         """What is known of the origins of a domain, in the order of their names."""
         return [Origin(**each) for each in self._rows("domain_origins", id=domain_id(name))]
-
-    def failing_most(self, limit: int) -> list[tuple[str, int]]:
-        """The domains with the most failures among the URLs that were done last."""
-        top = self.survey.top_lately("failing", self.newest_page(), limit)
-        rows = self.survey.domains_of([ident for ident, _ in top])
-        return [(rows[ident]["name"], int(count)) for ident, count in top if ident in rows]
 
     def domains_among(self, names: Iterable[str]) -> list[str]:
         """Those of these domains that the crawl knows."""

@@ -4,6 +4,7 @@
     crawl.sqlite     the frontier
     seeds/           copies of the seed files, made before anything is loaded
     text/ warc/ visits/   what is kept (see `archive`)
+    history/         figures of the runs, a line every few seconds (see `history_files`)
     node             with a store on a server: which node of which crawl this is
     moved            after 'lycosa migrate': to which server the crawl went
     damaged.jsonl    bytes that 'lycosa verify' overwrote in damaged segments
@@ -31,7 +32,17 @@ LOCK = "lycosa.lock"
 SEEDS = "seeds"
 NODE = "node"
 TRUST = "trust"
-KINDS = ("text", "warc", "visits", "edges", SEEDS, TRUST, *(DATABASE + end for end in HELPERS))
+HISTORY = "history"
+KINDS = (
+    "text",
+    "warc",
+    "visits",
+    "edges",
+    HISTORY,
+    SEEDS,
+    TRUST,
+    *(DATABASE + end for end in HELPERS),
+)
 ORPHAN_WAIT = 10.0  # seconds that engines of a killed supervisor may take to notice and end
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
@@ -18,21 +19,7 @@ from lycosa.clock import engine_now
 from lycosa.engine.orders import EngineOrders
 from lycosa.metrics import Stats
 
-_COUNTERS = (
-    *("pages", "ok", "bytes", "requests", "visits", "robots_fetched", "local_shortage"),
-    *(
-        "slow_pages",
-        "outcomes",
-        "labels",
-        "drops",
-        "exchanges",
-        "turns_cpu",
-        "turns_wall",
-        "turns_excused",
-    ),
-    *("turn_cpu_max_ms", "turn_wall_max_ms", "turn_excused_max_ms"),
-    *("retries", "failed_visits", "duplicates", "near_duplicates"),
-)
+LAST_READS = 100  # of 64 KB: more than an engine leaves in its pipe
 
 
 def start(orders: EngineOrders, inherited: Collection[int]) -> EngineProcess:
@@ -60,6 +47,7 @@ class EngineProcess:
     heard: float  # when it reported last
     id: int = 0  # that the store gave it; 0: it has not told it yet
     stats: Stats = field(default_factory=lambda: Stats(engines=1))
+    notes: dict[str, Any] = field(default_factory=dict)  # the newest, see `engine/notes`
     _unread: bytes = b""  # the beginning of a report
 
     def fileno(self) -> int:
@@ -76,12 +64,24 @@ class EngineProcess:
         self._take_in(data)
         return bool(data)
 
+    def read_rest(self) -> None:
+        """Take in the last words of an engine that has ended."""
+        for _ in range(LAST_READS):
+            try:
+                data = os.read(self.fileno(), 1 << 16)
+            except OSError:
+                return
+            if not data:
+                return
+            self._take_in(data)
+
     def _take_in(self, data: bytes) -> None:
         *lines, self._unread = (self._unread + data).split(b"\n")
         for each in lines:
             report = orjson.loads(each)
             self.id = report["engine_id"]
             self.stats = Stats.from_dict(report["stats"])
+            self.notes = report.get("notes", self.notes)
             self.heard = engine_now()
 
     def tell(self, line: bytes) -> None:
@@ -109,7 +109,13 @@ class EngineProcess:
 
     def counters(self) -> Stats:
         """What stays of an engine that has ended: its counts, not its gauges."""
-        kept = Stats(engines=0)
-        for name in _COUNTERS:
-            setattr(kept, name, getattr(self.stats, name))
-        return kept
+        return self.stats.counters()
+
+
+def open_files(pid: int) -> int:
+    """How many files a process has open; 0 if nobody can tell."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        return os.stat(folder).st_size or len(os.listdir(folder))  # the size: since Linux 6.2
+    except OSError:
+        return 0

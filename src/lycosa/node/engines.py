@@ -15,13 +15,15 @@ from functools import partial
 from math import inf
 
 from lycosa.clock import engine_now
+from lycosa.engine import summaries
 from lycosa.engine.orders import EngineOrders
 from lycosa.engine.poison import Mark
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.node import deaths, engine_process, shared_memory
 from lycosa.node.datadir import TRUST
-from lycosa.node.engine_process import EngineProcess
+from lycosa.node.engine_process import EngineProcess, open_files
+from lycosa.node.figures import SeenEngine
 from lycosa.node.presence import Presence
 from lycosa.settings.values import CrawlSettings, NodeSettings
 
@@ -95,6 +97,7 @@ class Engines:
         self._selector = selectors.DefaultSelector()
         self._running: dict[int, EngineProcess] = {}  # by index
         self._ended = Stats(engines=0)  # counts of engines that ended during this run
+        self._notes_of_ended: summaries.NoteSummary = {}
 
     @property
     def fetches(self) -> int:
@@ -112,6 +115,18 @@ class Engines:
     def stats(self) -> Stats:
         """The counts of all engines of this run, the gauges of those that run."""
         return Stats.merge([self._ended, *(each.stats for each in self._running.values())])
+
+    def notes(self) -> summaries.NoteSummary:
+        """What all engines of this run noted."""
+        running = (each.notes for each in self._running.values())
+        return summaries.merged([self._notes_of_ended, *running])
+
+    def seen(self) -> list[SeenEngine]:
+        """The engines that run, one by one."""
+        return [
+            SeenEngine(each.index, each.id, each.stats, open_files(each.process.pid))
+            for each in self._running.values()
+        ]
 
     def mark(self, engine: EngineProcess) -> Mark:
         """Which page an engine is parsing, or was when it died."""
@@ -192,6 +207,8 @@ class Engines:
 
     def _forget(self, engine: EngineProcess) -> None:
         del self._running[engine.index]
+        engine.read_rest()
+        self._notes_of_ended = summaries.merged([self._notes_of_ended, engine.notes])
         self._ended = Stats.merge([self._ended, engine.counters()])
         with suppress(KeyError, ValueError):  # its pipe was closed before
             self._selector.unregister(engine.fileno())

@@ -28,6 +28,7 @@ from lycosa.node.deaths import QuickDeaths
 from lycosa.node.display import summary
 from lycosa.node.engine_process import EngineProcess
 from lycosa.node.engines import Engines, engine_orders
+from lycosa.node.history import Recorder
 from lycosa.node.presence import Presence
 from lycosa.node.progress import Progress
 from lycosa.node.rescue import Rescue
@@ -110,6 +111,7 @@ class Supervisor:
         self.quick_deaths = QuickDeaths()
         fetches = self.engines.fetches
         self.progress = Progress(frontier, self.away, node, limits, crawl.delay, fetches)
+        self.history = Recorder(node, presence.name, crawl.delay, self._leave_line)
         rules, now_ms = crawl.store_rules(), frontier.now_ms
         connect = partial(open_frontier, node.store, node.data_dir, rules, now_ms)
         self.loader = Loader(node.data_dir, partial(connect, name="lycosa seeds"), presence.name)
@@ -192,6 +194,25 @@ class Supervisor:
     def _show(self) -> None:
         if self.progress.due():
             self.progress.show(self._stats(), bool(self.ending.since))
+        if self.history.due():
+            self._record(self._state())
+
+    def _record(self, state: str) -> None:
+        """Write a line of the history."""
+        stats = self._stats()
+        shown = self.progress.snapshot(stats, bool(self.ending.since))
+        self.history.note(stats, shown, state, self.engines.notes(), self.engines.seen())
+
+    def _leave_line(self, node: str, seconds: int, at_ms: int, line: str, before_ms: int) -> None:
+        """In a store that may be away: then this line is in the directory alone."""
+        put = self.presence.frontier.put_history
+        self.away.ask(lambda: put(node, seconds, at_ms, line, before_ms), None)
+
+    def _state(self) -> str:
+        """How the run stands, in one word, while it goes on."""
+        if self._ends():
+            return "stopping"
+        return "running" if self.loader.done.is_set() else "loading"
 
     def _stats(self) -> Stats:
         stats = self.engines.stats()
@@ -265,6 +286,11 @@ class Supervisor:
         if self.store.gone():
             print(f"lycosa: {self.ending.failure}", file=sys.stderr)
             return self.ending.code
+        ended = "finished" if self.ending.finished else "stopped"
+        stats = self._stats()
+        shown = self.progress.snapshot(stats, True)
+        state = "failed" if self.ending.failure else ended
+        self.history.end(stats, shown, state, self.engines.notes())
         with suppress(StoreError):  # a store that fails now must not hide how the run ended
             if self.ending.finished:
                 self.presence.frontier.put_settings({FINISHED_KEY: 1})

@@ -23,6 +23,7 @@ from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
 from lycosa.reading.examples import examples
 from lycosa.reading.filters import Filters, filter_of
+from lycosa.reading.history import History
 from lycosa.reading.names import known_domain
 from lycosa.reading.queue import queued_pages
 from lycosa.reading.sample import drawn
@@ -84,7 +85,12 @@ class Crawl:
     def status(self, *, quick: bool = False) -> Status:
         """How the crawl stands: counts, whether it runs, what holds its speed. `quick`: without the
         half second that is spent to look for damage; for who asks again and again."""
-        return status_of(gathered(self._reader, self.directories.paths, self._server, quick))
+        paths, server = self.directories.paths, self._server
+        return status_of(gathered(self._reader, paths, server, self.history(), quick))
+
+    def history(self) -> History:
+        """Its figures of every moment since it began, as far as its directories are here."""
+        return History(self.directories.paths, self._reader if self._server else None)
 
     def why(self, url: str) -> Explanation:
         """What became of a URL, and why, in the words of `lycosa why`."""

@@ -12,18 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.node.datadir import in_use
-from lycosa.reading.pace import disk_of, last_run, speeds
 from lycosa.reading.values import Status
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
+    from lycosa.reading.history import History
 
-FAILING_SHOWN = 3  # domains
 CHECK_SECONDS = 0.5  # for a search for damage: a small database is read whole
 
 
+MINUTE, QUARTER = 60.0, 900.0
+FAILING = 5  # domains named that fail most
+
+
 def gathered(
-    reader: Reader, directories: Sequence[Path], server: bool, quick: bool = False
+    reader: Reader,
+    directories: Sequence[Path],
+    server: bool,
+    history: History,
+    quick: bool = False,
 ) -> dict[str, Any]:
     """Everything that a status tells. Raises Damaged if the database is, unless it shall be
     `quick`."""
@@ -39,12 +46,60 @@ def gathered(
     found["waits"] = long_waits(found["waits"], stored)
     found["loop"] = loop_of(found["engines"])
     found["state"] = state(found)
-    began, heard = last_run(found["engines"])
-    found["run_began_ms"], found["heard_ms"] = began, heard
-    found["speed"] = speeds(reader, found["now_ms"]) if found["running"] else {}
-    found["disk"] = disk_of(directories)
-    found["failing"] = reader.failing_most(FAILING_SHOWN)
+    found |= from_history(history, found["running"])
     return found
+
+
+def from_history(history: History, running: bool) -> dict[str, Any]:
+    """What the history tells beside the store; {} if there is none."""
+    nodes = history.nodes()
+    if not nodes:
+        return {}
+    newest = max(line["at"] for line in nodes)
+    lines = history.lines(since=newest - QUARTER, most=1000)
+    now = history.now() or {}
+    end = history.ending(lines)
+    return {
+        "pages_per_s": {
+            "minute": speed(lines, MINUTE) if running else 0.0,
+            "quarter": speed(lines, QUARTER) if running else 0.0,
+        },
+        "ran_s": round(run_time(history), 1),
+        "ended_ms": 0 if running else round(newest * 1000),
+        "end": end.text,
+        "end_ms": round(end.at * 1000) if running and end.at is not None else 0,
+        "disk": now.get("disk", {}),
+        "disk_free": now.get("disk_free", 0),
+        "politeness": now.get("politeness", {}),
+        "failing": now.get("top", {}).get("failing", [])[:FAILING],
+    }
+
+
+def speed(lines: Sequence[Mapping[str, Any]], seconds: float) -> float:
+    """Pages a second over the last seconds of the present run."""
+    if not lines:
+        return 0.0
+    last = lines[-1]
+    recent = [
+        line
+        for line in lines
+        if line.get("run") == last.get("run") and last["at"] - line["at"] <= seconds
+    ]
+    span = last["at"] - recent[0]["at"]
+    return round((last["pages"] - recent[0]["pages"]) / span, 3) if span > 0 else 0.0
+
+
+def run_time(history: History) -> float:
+    """Seconds for which the crawl has run, over all runs; of runs that overlap, the longest."""
+    begins: dict[float, float] = {}
+    for line in history.lines(most=5000):
+        run = line["run"] if "run" in line else line["at"]
+        begins[run] = max(begins.get(run, run), line["at"])
+    total, until = 0.0, 0.0
+    for began, ended in sorted(begins.items()):
+        total += max(0.0, ended - max(began, until))
+        until = max(until, ended)
+    return total
 
 
 def status_of(found: dict[str, Any]) -> Status:
@@ -63,6 +118,12 @@ def status_of(found: dict[str, Any]) -> Status:
         drops=found["drops"],
         lost=found["lost"],
         limit=found["limit"],
+        pages_per_s=found.get("pages_per_s", {}).get("minute", 0.0),
+        ran_s=found.get("ran_s", 0.0),
+        ended_ms=found.get("ended_ms", 0),
+        end=found.get("end", ""),
+        disk=found.get("disk", {}),
+        retries=found["retries"],
         details=found,
     )
 

@@ -290,11 +290,21 @@ class Status:
     drops: dict[str, int]
     lost: int  # pages that lost their text or response
     limit: str  # what holds the speed now
+    pages_per_s: float  # over the last minute; 0.0 if it does not run
+    ran_s: float  # seconds for which it has run, over all runs
+    ended_ms: int  # when it last stopped or finished; 0 while it runs
+    end: str  # when the work will be over, in words
+    disk: dict[str, int]  # bytes by kind, of the nodes whose history is here
+    retries: dict[str, int]  # failures that are tried again, by cause
     details: dict[str, Any]  # all that 'lycosa status --json' prints
 
     @property
     def started_at(self) -> datetime | None:
         return moment(self.started_ms)
+
+    @property
+    def ended_at(self) -> datetime | None:
+        return moment(self.ended_ms)
 
 
 # -- from rows to values --------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from lycosa.frontier.postgres.commit import Commits
 from lycosa.frontier.postgres.connection import Connection
 from lycosa.frontier.postgres.engines import EngineTable
 from lycosa.frontier.postgres.errands import Errands
+from lycosa.frontier.postgres.history import HistoryTable
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
 from lycosa.frontier.postgres.nodes import Nodes
@@ -80,6 +81,7 @@ class PostgresFrontier:
         self.put_settings = overview.put_settings
         self.put_exclusions = overview.put_exclusions
         self.newest_ms = overview.newest_ms
+        self.put_history = HistoryTable(store).put_history
         self.load_in_bulk = store.load_in_bulk
         self.close = store.close
 

@@ -15,6 +15,7 @@ from lycosa.frontier.sqlite.again import PagesAgain
 from lycosa.frontier.sqlite.commit import Commits
 from lycosa.frontier.sqlite.engines import EngineTable
 from lycosa.frontier.sqlite.errands import Errands
+from lycosa.frontier.sqlite.history import HistoryTable
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
 from lycosa.frontier.sqlite.overview import Overview
@@ -75,6 +76,7 @@ class SqliteFrontier:
         self.put_settings = overview.put_settings
         self.put_exclusions = overview.put_exclusions
         self.newest_ms = overview.newest_ms
+        self.put_history = HistoryTable(store).put_history
         self.load_in_bulk = store.load_in_bulk
         self.close = store.close
 

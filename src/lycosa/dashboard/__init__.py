@@ -1,0 +1,1 @@
+"""What others see of a crawl over HTTP: figures for Prometheus, and a page for people."""

@@ -1,0 +1,183 @@
+"""The history of a crawl as programs read it: figures of every moment, and of now.
+
+Each node writes its own (`node/history`); here they become one. Nothing is read but small files in
+`history/` and, on a server, the lines that nodes leave in the store: the crawl does not notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from lycosa.engine import summaries
+from lycosa.engine.summaries import SUMMARIES
+from lycosa.node.datadir import name_in
+from lycosa.node.history_files import HISTORY, LEVELS, lines_of, newest_of, read_now
+from lycosa.node.rollup import RUNNING, HistoryLine, merged
+from lycosa.reading.end import WINDOW, End, end_of
+
+if TYPE_CHECKING:
+    from lycosa.frontier.reader import Reader
+
+STALE = 30.0  # seconds after which a node that wrote nothing does not run: it was killed
+MINUTE = 60.0
+MOST_MS = 1 << 52
+MOST = 500  # lines that a chart can show
+
+
+class History:
+    """Of one crawl, over all its nodes. `Crawl.history` makes one."""
+
+    def __init__(self, directories: Sequence[Path], reader: Reader | None = None) -> None:
+        self._folders = {name_in(path) or str(path): path / HISTORY for path in directories}
+        self._reader = reader
+
+    def now(self) -> dict[str, Any] | None:
+        """How the crawl stands now, or stood when it ended: a line of the whole crawl, with the
+        summaries of the nodes whose directories are here; None if nothing was ever written."""
+        parts = [found for folder in self._folders.values() if (found := read_now(folder))]
+        lines = self.nodes()
+        if not lines:
+            return None
+        return {**summaries.merged(parts), **merged(lines)}
+
+    def nodes(self) -> list[HistoryLine]:
+        """The newest line of each node. One that says it runs and has been silent for half a
+        minute was killed or hangs: its state is 'stopped', and `silent` is true."""
+        return sorted(map(_honest, self._newest().values()), key=lambda line: line.get("node", ""))
+
+    def _newest(self) -> dict[str, HistoryLine]:
+        found = dict(self._stored_newest())
+        for name, folder in self._folders.items():
+            line = read_now(folder) or _newest_line(folder)
+            if line is not None:
+                found[name] = {key: line[key] for key in line if key not in SUMMARIES}
+        return found
+
+    def lines(
+        self, since: float | None = None, until: float | None = None, most: int = MOST
+    ) -> list[HistoryLine]:
+        """The lines between two moments (unix time in s), at most `most`, evenly thinned: of the
+        whole crawl, whose nodes are added up."""
+        begin, end = since or 0.0, until or float("inf")
+        here = (_lines(folder, begin, end) for folder in self._folders.values())
+        by_node = [found for found in (*here, *self._stored_lines(begin, end)) if found]
+        if not by_node:
+            return []
+        if len(by_node) == 1:
+            return _thinned(by_node[0], most)
+        return _joined(by_node, most)
+
+    def end(self, lines: Sequence[HistoryLine] | None = None) -> str:
+        """When the work will be over, in words; `lines` are those of the last minutes."""
+        return self.ending(lines).text
+
+    def ending(self, lines: Sequence[HistoryLine] | None = None) -> End:
+        """The same, with the moment where there is one."""
+        if lines is None:
+            nodes = self.nodes()
+            newest = max((line["at"] for line in nodes), default=0.0)
+            lines = self.lines(since=newest - WINDOW, most=MOST)
+        found = list(lines)
+        if found:
+            found[-1] = _honest(found[-1])
+        return end_of(found)
+
+    # -- nodes whose directories are elsewhere --------------------------------------------------
+
+    def _stored_newest(self) -> dict[str, HistoryLine]:
+        """What nodes left in the store, a line a minute: they are not silent before two are
+        missing."""
+        if self._reader is None:
+            return {}
+        found: dict[str, HistoryLine] = {}
+        for node, texts in self._reader.history_nodes().items():
+            lines = [_line_of(text) for text in texts.values()]
+            found[node] = max(lines, key=lambda line: line["at"]) | {"late_s": 2 * MINUTE}
+        return found
+
+    def _stored_lines(self, since: float, until: float) -> list[list[HistoryLine]]:
+        """Of the nodes whose directories are not here."""
+        if self._reader is None:
+            return []
+        end_ms = MOST_MS if until == float("inf") else round(until * 1000)
+        found = []
+        for node, texts in self._reader.history_nodes().items():
+            if node in self._folders:
+                continue
+            lines: list[HistoryLine] = []
+            before = end_ms
+            for seconds in sorted(texts):
+                part = self._reader.history_lines(node, seconds, round(since * 1000), before)
+                lines = [_line_of(text) for text in part] + lines
+                before = min((round(line["at"] * 1000) - 1 for line in lines), default=before)
+            found.append(lines)
+        return found
+
+
+def _honest(line: HistoryLine) -> HistoryLine:
+    silent = time.time() - line["at"] > STALE + line.get("late_s", 0)
+    if not silent or line.get("state") not in RUNNING:
+        return line
+    return {**line, "state": "stopped", "silent": True}
+
+
+def _line_of(text: str) -> HistoryLine:
+    found: HistoryLine = orjson.loads(text)
+    return found
+
+
+def _newest_line(folder: Path) -> HistoryLine | None:
+    found = [newest_of(folder, level) for level in LEVELS]
+    return max(filter(None, found), key=lambda line: line["at"], default=None)
+
+
+def _lines(folder: Path, since: float, until: float) -> list[HistoryLine]:
+    """Of one node: the finest lines that there are of each time."""
+    found: list[HistoryLine] = []
+    end = until
+    for level in LEVELS:
+        part = [line for line in lines_of(folder, level, since, end) if line["at"] <= end]
+        found = part + found
+        first = min((line["at"] for line in part), default=None)
+        if first is not None:
+            end = first - 0.001
+        if end < since:
+            break
+    return sorted(found, key=lambda line: line["at"])
+
+
+def _thinned(lines: list[HistoryLine], most: int) -> list[HistoryLine]:
+    """At most so many: the last one of each of as many spans of equal length."""
+    if len(lines) <= most:
+        return lines
+    begin, end = lines[0]["at"], lines[-1]["at"]
+    span = max((end - begin) / most, 1e-9)
+    chosen = {min(most - 1, int((line["at"] - begin) / span)): line for line in lines}
+    return list(chosen.values())
+
+
+def _joined(by_node: list[list[HistoryLine]], most: int) -> list[HistoryLine]:
+    """Lines of many nodes on one axis of time: in each span the last of every node, and of one that
+    wrote nothing its last before; if that is old, it counts as one that does not run."""
+    begin = min(lines[0]["at"] for lines in by_node)
+    end = max(lines[-1]["at"] for lines in by_node)
+    span = max((end - begin) / most, float(LEVELS[0].seconds))
+    slots = [{int((line["at"] - begin) / span): line for line in lines} for lines in by_node]
+    found: list[HistoryLine] = []
+    last: dict[int, HistoryLine] = {}
+    for slot in sorted(set().union(*slots)):
+        moment = begin + slot * span
+        for node, mine in enumerate(slots):
+            if slot in mine:
+                last[node] = mine[slot]
+            elif node in last and moment - last[node]["at"] > max(STALE, 2 * span):
+                last[node] = {**last[node], "state": "stopped"}
+        found.append(
+            {**merged(last.values()), "at": max(moment, *(line["at"] for line in last.values()))}
+        )
+    return found[-most:]
