@@ -122,6 +122,7 @@ def test_two_nodes_share_a_crawl(web: SimWeb, tmp_path: Path, postgres_url: str)
     by_node = cluster.query("SELECT directory, pages FROM engines WHERE id > 0 ORDER BY id")
     assert all(int(str(pages)) > 5 for _, pages in by_node), by_node
     check_reading(cluster, postgres_url)
+    check_history(cluster, postgres_url)
     assert "Traceback" not in cluster.logs()
 
 
@@ -177,6 +178,22 @@ def check_reading(cluster: Cluster, store: str) -> None:
     assert server["crawl"] and server["connections"] > 0 and server["round_trip_ms"] > 0
     again = lycosa("crawl", cluster.nodes[0].seeds, "--email", EMAIL, "--store", store)
     assert again.returncode == 2 and "holds a crawl already" in again.stderr
+
+
+def check_history(cluster: Cluster, store: str) -> None:
+    """The lines that nodes left in the store add up to the crawl, whether or not their directories
+    are here."""
+    from lycosa.reading.opening import open_crawl
+
+    folders = [node.data for node in cluster.nodes]
+    for here in ([], folders[:1], folders):
+        with open_crawl(here, store=store) as crawl:
+            found, history = crawl.status(), crawl.history()
+            now = history.now()
+            assert now is not None and len(history.nodes()) == len(folders)
+            assert (now["pages"], now["ok"]) == (found.pages, found.ok)
+            assert history.lines()[-1]["pages"] == found.pages
+            assert now["politeness"]["violations"] == 0 and now["state"] == "finished"
 
 
 def check_audit(cluster: Cluster, store: str) -> None:

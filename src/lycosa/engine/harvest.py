@@ -113,7 +113,7 @@ class Harvest:
             row = page_row(held, url, now_ms, status, reason)
             if status >= 400:
                 row.label, row.label_reason = label(LabelFacts(url.url, status))
-            _count_label(row, stats)
+            _count(stats.labels, row.label)
             batch.pages.append(row)
         for target, depth, flags in result.found:
             self._found(held, target, depth, flags, batch, stats)
@@ -181,7 +181,7 @@ class Harvest:
             self._content(held, url, response, row, batch, stats)
         elif status >= 400:
             self._refusal(response, row)
-        _count_label(row, stats)
+        _count(stats.labels, row.label)
         if row.outcome not in _UNKEPT:
             self._keep_warc(row, response)
         self._count_page(held, status, stats, row.outcome)
@@ -491,10 +491,6 @@ def _label(response: Response, row: PageRow, parsed: Parsed, body: bytes) -> Non
     row.label, row.label_reason = label(facts)
 
 
-def _count(tally: dict[str, int], reason: str, number: int) -> None:
-    tally[reason] = tally.get(reason, 0) + number
-
-
-def _count_label(row: PageRow, stats: Stats) -> None:
-    if row.label:
-        _count(stats.labels, row.label, 1)
+def _count(tally: dict[str, int], reason: str, number: int = 1) -> None:
+    if reason:
+        tally[reason] = tally.get(reason, 0) + number

@@ -1,7 +1,6 @@
 """One line of figures: how a node stands at one moment, out of what its engines count. Pure.
 
-Owns the names in a line of the history, which docs/usage.md explains: they are added to, never
-renamed.
+Owns the names in a line of the history (docs/usage.md): they are added to, never renamed.
 """
 
 from __future__ import annotations
