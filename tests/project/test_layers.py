@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 # the rooms. The last row is the command line, and `lycosa` itself, which names what is stable.
 ROOMS = (
     *("urls", "page", "politeness", "archive", "frontier", "fetch", "settings", "engine", "node"),
-    *("reading", "export", "simweb", "commands"),
+    *("reading", "steering", "export", "simweb", "commands"),
 )
 WORDS = (
     *("errors", "clock", "records", "metrics", "log", "called", "terminal"),
@@ -30,7 +30,14 @@ RANK = {
 PURE = {
     *("errors", "records", "outcomes", "metrics", "what_limits", "units"),
     *("urls", "page", "politeness"),
-    *("settings/options", "settings/values", "settings/stored", "fetch/addresses", "fetch/sharing"),
+    *(
+        "settings/options",
+        "settings/values",
+        "settings/stored",
+        "settings/steered",
+        "fetch/addresses",
+        "fetch/sharing",
+    ),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),
     *(
         "frontier/columns",
@@ -45,7 +52,7 @@ PURE = {
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
     *("node/seed_file", "node/first_visits", "node/deaths"),
     *("export/surt", "export/tables", "export/cdxj", "export/card"),
-    *("export/warc_records",),
+    *("export/warc_records", "steering/settable"),
 }
 NOT_PURE = {
     *("time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "curl_cffi"),

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from lycosa.archive.edges import edges_frame
@@ -23,6 +23,7 @@ from lycosa.frontier.protocol import Batch, Committed, EngineFrontier
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
+from lycosa.settings.steered import Steered, rules_now, steered
 from lycosa.urls.scope import Scope
 
 log = get_logger("exchange")
@@ -52,7 +53,9 @@ class Reply:
     leases: list[Lease] = field(default_factory=list)
     runs: dict[int, list[QueuedUrl]] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)  # addresses that are ours, until when
-    scope: Scope | None = None  # set when the exclusions changed
+    steered: Steered | None = None  # set when something changed that engines go by
+    scope: Scope | None = None  # set when the exclusions or the depth changed
+    try_again: bool = False  # origins that were given up
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
     clock: StoreClock | None = None  # as measured, where the store has one of its own
     error: BaseException | None = None
@@ -78,6 +81,7 @@ class Exchanger:
         renew_every: float = 0.0,
         scope: Scope | None = None,
         edges: SegmentWriter | None = None,
+        node: str = "",
     ) -> None:
         self.frontier = frontier
         self.engine_id = engine_id
@@ -90,6 +94,8 @@ class Exchanger:
         self._renew_every = renew_every  # seconds for which an empty batch needs no commit
         self._renewed = float("-inf")
         self._rules_version = 0
+        self._node = node  # its name in the store
+        self._said = Steered()  # what the store said last
         self._scope = scope
         self._gap = ClockGap()  # between the store's clock and ours
 
@@ -115,6 +121,8 @@ class Exchanger:
         """New domains and URLs. If the store goes away now, what was committed still counts: the
         engine asks again later."""
         try:
+            if self._said.pause is not None:
+                return  # the loop hears of it with this reply
             if exchange.want:
                 reply.leases = self.frontier.lease(self.engine_id, exchange.want)
                 reply.asked = exchange.want
@@ -133,12 +141,44 @@ class Exchanger:
         return True
 
     def _hear(self, reply: Reply) -> None:
+        """What changed since the last time."""
+        if reply.committed is None or reply.committed.rules_version == self._rules_version:
+            return
+        before, said = self._said, steered(self.frontier.setting, self._node)
+        version, self._rules_version = self._rules_version, reply.committed.rules_version
+        # Every change makes the version grow by one. What is left when those of settings are taken
+        # off were changes of exclusions, or `lycosa retry`; a first look finds all of it new.
+        told = (
+            0
+            if not version
+            else sum(
+                one != other
+                for one, other in (
+                    (before.crawl, said.crawl),
+                    (before.pause, said.pause),
+                    (before.max_pages, said.max_pages),
+                    (before.node, said.node),
+                )
+            )
+        )
+        reply.try_again = self._rules_version - version > told
+        self._said = reply.steered = said
+        self._renewed = float("-inf")  # so that the next exchange tells the store what we do now
+        if said.crawl is not None:
+            self.frontier.obey(rules_now(self.frontier.rules, said.crawl))
+        self._rebuild_scope(reply, said)
+
+    def _rebuild_scope(self, reply: Reply, said: Steered) -> None:
         """New exclusions are compiled here: a long list would hold the loop."""
-        if reply.committed and reply.committed.rules_version != self._rules_version:
-            exclude = tuple(self.frontier.exclusions())
-            if self._scope is not None:
-                reply.scope = self._scope.excluding(exclude)
-            self._rules_version = reply.committed.rules_version
+        if self._scope is None:
+            return
+        rules = self._scope.rules
+        if said.crawl is not None:
+            rules = replace(rules, max_depth=said.crawl.max_depth)
+        if reply.try_again:
+            rules = replace(rules, exclude=tuple(self.frontier.exclusions()))
+        if rules != self._scope.rules:
+            self._scope = reply.scope = Scope(rules)
 
     def _commit(self, exchange: Exchange, reply: Reply, closing: bool) -> None:
         """A batch that has a number was written before: its commit failed and is tried again

@@ -50,6 +50,10 @@ class Progress:
         self._rates = Rates()
         self._earlier = self._earlier_runs()
 
+    def steer(self, limits: RunLimits, delay: float, fetches: int) -> None:
+        """These have changed."""
+        self._limits, self._delay, self._fetches = limits, delay, fetches
+
     def totals(self) -> tuple[int, bool]:
         """Pages of the whole crawl, and whether somebody asked it to stop; raises StoreGone."""
         return self._store.totals()
@@ -98,6 +102,7 @@ class Progress:
             max_pages=self._limits.max_pages,
             max_duration=self._limits.max_duration,
             limiting=limiting(stats, self._delay, self._fetches),
+            paused=stats.paused,
             stopping=stopping,
         )
 
@@ -172,7 +177,7 @@ class Output:
         if self._drawing:
             self._screen.draw(snapshot)
         else:
-            log.info("crawling", **line(snapshot))
+            log.info("paused" if snapshot.paused else "crawling", **line(snapshot))
 
     def say(self, text: str, tell: Callable[[str], object]) -> None:
         """Log something, after the view was taken off the terminal."""

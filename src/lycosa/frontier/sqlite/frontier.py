@@ -73,6 +73,7 @@ class SqliteFrontier:
         self.committed_segments = overview.committed_segments
         self.setting = overview.setting
         self.put_settings = overview.put_settings
+        self.steer = overview.steer
         self.put_exclusions = overview.put_exclusions
         self.newest_ms = overview.newest_ms
         self.load_in_bulk = store.load_in_bulk
@@ -81,6 +82,10 @@ class SqliteFrontier:
         # What only a file needs.
         self.check = store.check
         self.checkpoint = store.checkpoint
+
+    def obey(self, rules: StoreRules) -> None:
+        """From now on this connection applies these rules."""
+        self.rules = self.store.rules = rules
 
     @property
     def db(self) -> sqlite3.Connection:
