@@ -372,7 +372,8 @@ class Core:
                 languages=frozenset(crawl.language),
                 keep_repeats=crawl.keep_repeats,
             )
-            self.scheduler.change_delay(crawl.delay, now)
+            least = said.least_delay(self.clock.ms(now))
+            self.scheduler.change_delay(crawl.delay, least, now)
             self._gate.change_delays(crawl.delay, crawl.ip_delay, self.rules.ask_every)
         self.pause(BY_USER) if said.pause is not None else self.unpause(BY_USER)
 

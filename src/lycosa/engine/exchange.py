@@ -96,6 +96,8 @@ class Exchanger:
         self._rules_version = 0
         self._node = node  # its name in the store
         self._said = Steered()  # what the store said last
+        # Domains that the last two commits gave back, and when they may be visited.
+        self._released: tuple[list[tuple[int, int]], ...] = ([], [])
         self._scope = scope
         self._gap = ClockGap()  # between the store's clock and ours
 
@@ -165,8 +167,18 @@ class Exchanger:
         self._said = reply.steered = said
         self._renewed = float("-inf")  # so that the next exchange tells the store what we do now
         if said.crawl is not None:
+            self._postpone(said.crawl.delay, said.least_delay(reply.committed.now_ms))
             self.frontier.obey(rules_now(self.frontier.rules, said.crawl))
         self._rebuild_scope(reply, said)
+
+    def _postpone(self, delay: float, least: float) -> None:
+        """With a longer delay, what was given back by the old one waits for as much longer. Whoever
+        changed the delay has seen to all domains that were in the store by then: not to those that
+        we gave back in that moment."""
+        now, longer = round(delay * 1000), round((delay - least) * 1000)
+        late = [(ident, at + longer) for part in self._released for ident, at in part]
+        if now > self.frontier.rules.delay_ms and late:
+            self.frontier.postpone(late)
 
     def _rebuild_scope(self, reply: Reply, said: Steered) -> None:
         """New exclusions are compiled here: a long list would hold the loop."""
@@ -197,6 +209,8 @@ class Exchanger:
         reply.sent = self._clock()
         reply.committed = self.frontier.commit(self.engine_id, batch)
         reply.skipped = exchange.skipped
+        released = [(each.domain_id, each.polite_ms) for each in batch.released]
+        self._released = (self._released[1], released)
         self._renewed = reply.sent
         if self.frontier.server_clock:
             ahead_ms = self._gap.measure(reply.committed.now_ms, reply.sent, self._clock())

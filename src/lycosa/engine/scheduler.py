@@ -252,14 +252,15 @@ class Scheduler:
         self._waiting.clear()
         self._out_of_urls.clear()
 
-    def change_delay(self, delay: float, now: float) -> None:
+    def change_delay(self, delay: float, least: float, now: float) -> None:
         """The crawl's delay changed. Domains that wait since a visit do so for as much longer; or
-        none waits for longer than the new delay, unless its site asks for it or is busy."""
+        none waits for longer than the new delay, unless its site asks for it or is busy. `least`:
+        the shortest delay by which they may be scheduled."""
         before, self.delay = self.delay, delay
         if delay == before:
             return
         for held in self.held.values():
-            held.ready = _moved(held, before, delay, now)
+            held.ready = _moved(held, min(least, before) if delay > before else before, delay, now)
             held.delay = max(delay, held.asked)
         moved, self._waiting = [entry[2] for entry in self._waiting], []
         moved += self._ready

@@ -122,6 +122,10 @@ class EngineFrontier(StoreConnection, Protocol):
     def watch(self) -> Committed:
         """What a commit tells, without writing: for an engine that has nothing to commit."""
 
+    def postpone(self, until: Sequence[tuple[int, int]]) -> None:
+        """Domains that were given back, by id, may be visited only from these moments on, or later
+        if that was said before."""
+
     def exclusions(self) -> list[str]:
         """The domains, suffixes and patterns that are never fetched."""
 

@@ -107,8 +107,8 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is changed in a crawl that may be running: settings to store, and with a new delay what
-    it was and is now, in ms."""
+    """What is changed in a crawl that may be running: settings to store, and with a new delay, in
+    ms, the shortest by which domains may be scheduled and the one that holds from now on."""
 
     settings: dict[str, Any]
     delay_ms: tuple[int, int] | None = None

@@ -32,10 +32,9 @@ from lycosa.frontier.keys import (
 from lycosa.frontier.protocol import Change, Frontier, LeftOut, is_server, open_frontier
 from lycosa.frontier.reader import Reader
 from lycosa.node.datadir import node_of
-from lycosa.node.join import as_stored
 from lycosa.reading.status import is_alive, running
 from lycosa.settings.collect import closest
-from lycosa.settings.steered import CrawlPause, stored_pause
+from lycosa.settings.steered import CrawlPause, delay_change, stored_pause
 from lycosa.settings.stored import earlier_delays, node_key, stored_node, stored_settings
 from lycosa.settings.values import CrawlSettings, NodeSettings
 from lycosa.steering.hits import Counter
@@ -228,17 +227,7 @@ class Wheel:
         if where != CRAWL:
             return Change({MAX_PAGES_KEY: value, MAX_PAGES_SET_KEY: 1})
         crawl = _stored(look)
-        new = changed(crawl, name, value)
-        stored: dict[str, Any] = {SETTINGS_KEY: as_stored(new)}
-        if (new.delay, new.ip_delay) == (crawl.delay, crawl.ip_delay):
-            return Change(stored)
-        # An engine that has not heard of a longer delay when its lease ends is dead by then.
-        longer = (new.delay, new.ip_delay) > (crawl.delay, crawl.ip_delay)
-        until = now_ms + (round(crawl.lease_time * 1000) if longer else 0)
-        known = earlier_delays({DELAYS_KEY: look(DELAYS_KEY) or "[]"})
-        stored[DELAYS_KEY] = orjson.dumps([*known, (until, crawl.delay)]).decode()
-        delays = (round(crawl.delay * 1000), round(new.delay * 1000))
-        return Change(stored, None if delays[0] == delays[1] else delays)
+        return delay_change(crawl, changed(crawl, name, value), look(DELAYS_KEY) or "", now_ms)
 
     def _settle_delay(self, before: float) -> None:
         """Once every engine goes by a longer delay, note for `audit` that the old one is over."""

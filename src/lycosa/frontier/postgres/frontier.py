@@ -56,6 +56,7 @@ class PostgresFrontier:
         self.claim = errands.claim
         self.commit = commits.commit
         self.watch = commits.watch
+        self.postpone = engines.postpone
         self.exclusions = overview.exclusions
         self.retire = engines.retire
 

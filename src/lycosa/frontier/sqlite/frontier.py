@@ -51,6 +51,7 @@ class SqliteFrontier:
         self.claim = errands.claim
         self.commit = commits.commit
         self.watch = commits.watch
+        self.postpone = engines.postpone
         self.exclusions = overview.exclusions
         self.retire = engines.retire
 
