@@ -16,7 +16,7 @@ import pytest
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from support.program import Crawl, lycosa, status, wait_for
+from support.program import Crawl, can_mount, in_small_filesystem, lycosa, status, wait_for
 
 STOPPED = 3  # the exit code of a crawl that was asked to stop
 SPEC = WorldSpec(seed=16, domains=40, pages=40, delay=0.4).only("robots-allow")
@@ -188,4 +188,72 @@ def test_seeds_are_added_to_a_running_and_to_a_finished_crawl(web: SimWeb, tmp_p
     assert status(crawl.data)["state"] == "stopped"
     assert crawl.run(resume=True) == 0
     assert names[30] in {entry.domain for entry in web.log()}
+    crawl.check_polite()
+
+
+def told_of(path: Path) -> list[dict[str, Any]]:
+    """The events that a command of --notify was given."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_little_room_pauses_a_node_and_room_lets_it_go_on(web: SimWeb, tmp_path: Path) -> None:
+    """Free space is that of the real file system; the setting comes and goes."""
+    said = tmp_path / "said"
+    crawl = Crawl(web, tmp_path, 0.4, "--notify", f"cat >> {said}; echo >> {said}")
+    crawl.flags += ["--notify", "http://127.0.0.1:9/?token=secret", "--log-interval", "1"]
+    process = crawl.start()
+    wait_for(lambda: crawl.pages() > 30)
+    told(crawl, "set", "min-free-disk=800T")
+    wait_for(lambda: status(crawl.data)["state"] == "paused")
+    assert status(crawl.data)["limit"].startswith("paused: disk nearly full")
+    time.sleep(1.0)
+    assert quiet_for(web, 2)
+    for engine in crawl.engines(process):
+        os.kill(engine, signal.SIGKILL)  # who takes its place is told to pause, too
+    time.sleep(2.0)
+    assert quiet_for(web, 2)
+    told(crawl, "set", "min-free-disk=0")
+    assert process.wait(120) == 0
+    crawl.check_complete()
+    crawl.check_polite()
+    log = crawl.log.read_text()
+    assert "the disk is nearly full" in log and "there is room on the disk again" in log
+    assert log.count("127.0.0.1 can't be notified") == 1 and "secret" not in log
+    events = told_of(said)
+    assert [each["event"] for each in events] == ["disk-low", "disk-room", "finished"]
+    assert events[-1]["pages"] == crawl.pages() and events[-1]["queued"] == 0
+    assert events[0]["data_dir"] == str(crawl.data) and "nearly full" in events[0]["text"]
+
+
+@pytest.mark.skipif(not can_mount(), reason="needs the right to mount a small file system")
+def test_a_disk_that_fills_up_pauses_the_crawl(web: SimWeb, tmp_path: Path) -> None:
+    disk, copy = tmp_path / "disk", tmp_path / "copy"
+    disk.mkdir()
+    crawl = Crawl(web, tmp_path, 0.4, "--min-free-disk", "20M")
+    crawl.data = disk / "data"
+    crawl.flags[crawl.flags.index("--data-dir") + 1] = str(crawl.data)
+    words = " ".join(f"'{word}'" for word in crawl.command())
+    python = crawl.command()[0]
+    clock = f"{python} -c 'import time; print(time.monotonic())'"
+    script = f"""
+        {words} 2> {tmp_path}/log & crawl=$!
+        sleep 5
+        dd if=/dev/zero of={disk}/filler bs=1M count=30 2> /dev/null
+        for n in $(seq 100); do grep -q 'nearly full' {tmp_path}/log && break; sleep 0.2; done
+        sleep 2; {clock} > {tmp_path}/from; sleep 3; {clock} > {tmp_path}/to
+        {python} -m lycosa status --json --data-dir {crawl.data} > {tmp_path}/status
+        rm {disk}/filler
+        wait $crawl; code=$?; cp -a {crawl.data} {copy}; exit $code"""
+    done = subprocess.run(
+        [*in_small_filesystem(disk, "45m"), "sh", "-c", script],
+        capture_output=True, text=True, timeout=180,
+    )  # fmt: skip
+    log = (tmp_path / "log").read_text()
+    assert done.returncode == 0, done.stdout + done.stderr + log
+    assert "the disk is nearly full" in log and "there is room on the disk again" in log
+    begin, end = (float((tmp_path / name).read_text()) for name in ("from", "to"))
+    assert not [entry for entry in web.log() if begin < entry.start < end]
+    assert json.loads((tmp_path / "status").read_text())["state"] == "paused"
+    crawl.data = copy
+    crawl.check_complete()
     crawl.check_polite()

@@ -50,7 +50,7 @@ PURE = {
     *("engine/errands", "engine/backlog", "engine/turns", "engine/open_files", "engine/orders"),
     *("engine/actions", "engine/address_gate", "engine/outbox", "engine/store_clock"),
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
-    *("node/seed_file", "node/first_visits", "node/deaths"),
+    *("node/seed_file", "node/first_visits", "node/deaths", "node/alarms"),
     *("export/surt", "export/tables", "export/cdxj", "export/card"),
     *("export/warc_records", "steering/settable"),
 }

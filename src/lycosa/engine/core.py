@@ -86,6 +86,7 @@ class Core:
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
         self._pauses: set[str] = set()  # who wants the engine to pause
+        self._paused_told = ""  # the store has heard of
         self.total_pages = 0
         self._engines = rules.engines
         self._allowance = float("inf")
@@ -310,7 +311,13 @@ class Core:
             scheduler.to_refill(),
             claims=[] if ending else slots.claims(),
             hold_ms=round(slots.hold * 1000),
+            news=self._tell_news(),
         )
+
+    def _tell_news(self) -> bool:
+        """Whether the engine was paused, or goes on, since the last exchange."""
+        before, self._paused_told = self._paused_told, self.stats.paused
+        return before != self.stats.paused
 
     def absorb(self, reply: Reply, now: float) -> None:
         """What the store answered."""

@@ -41,6 +41,7 @@ class Exchange:
     skipped: list[PageRow] = field(default_factory=list)  # found to be done before
     claims: list[str] = field(default_factory=list)  # addresses for errands
     hold_ms: int = 0  # for how long they are claimed
+    news: bool = False  # those who read the store should see our figures now
 
 
 @dataclass(slots=True)
@@ -105,7 +106,8 @@ class Exchanger:
         """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
         reply = Reply(self._clock())
         try:
-            if exchange.batch.empty() and not closing and self._renewed_lately(reply):
+            idle = exchange.batch.empty() and not exchange.news and not closing
+            if idle and self._renewed_lately(reply):
                 reply.committed = self.frontier.watch()
             else:
                 self._commit(exchange, reply, closing)

@@ -42,7 +42,7 @@ def engine_orders(
     addresses_from = engine_now() + crawl.ip_delay if resumed else 0.0
     return EngineOrders(
         crawl=replace(crawl, exclude=()),
-        node=replace(node, data_dir=root),
+        node=replace(node, data_dir=root, notify=()),
         node_name=presence.name,
         index=0,
         fetches=_fetches_per_engine(node),

@@ -49,6 +49,7 @@ class Progress:
         self._first_visits = FirstVisits()
         self._rates = Rates()
         self._earlier = self._earlier_runs()
+        self.latest = Snapshot()  # that was made last
 
     def steer(self, limits: RunLimits, delay: float, fetches: int) -> None:
         """These have changed."""
@@ -80,7 +81,7 @@ class Progress:
         self._rates.add(now, stats)
         if warning := self._first_visits.look(stats, now - self.began):
             self._output.say(warning, log.warning)
-        return Snapshot(
+        self.latest = Snapshot(
             elapsed=now - self.began,
             pages=stats.pages,
             run_pages=run.pages,
@@ -105,6 +106,7 @@ class Progress:
             paused=stats.paused,
             stopping=stopping,
         )
+        return self.latest
 
     def last(self, run: Stats) -> Snapshot:
         """The snapshot at the end of a run, with the counts of the whole crawl."""

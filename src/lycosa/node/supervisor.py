@@ -27,9 +27,10 @@ from lycosa.node import datadir, join, seed_sources, start
 from lycosa.node.changes import Changes
 from lycosa.node.deaths import QuickDeaths
 from lycosa.node.disk_room import DiskRoom, free_bytes
-from lycosa.node.display import summary
+from lycosa.node.display import Snapshot, summary
 from lycosa.node.engine_process import EngineProcess
 from lycosa.node.engines import Engines, engine_orders
+from lycosa.node.news import News
 from lycosa.node.presence import Presence
 from lycosa.node.progress import Progress
 from lycosa.node.rescue import Rescue
@@ -89,6 +90,7 @@ class Ending:
     code: int = 0  # the exit code
     failure: str = ""  # why the run can't go on
     finished: bool = False  # nothing is left to fetch
+    why: str = ""  # it was stopped, in a few words
 
 
 class Supervisor:
@@ -119,6 +121,7 @@ class Supervisor:
         rules, now_ms = crawl.store_rules(), frontier.now_ms
         connect = partial(open_frontier, node.store, node.data_dir, rules, now_ms)
         self.loader = Loader(node.data_dir, partial(connect, name="lycosa seeds"), presence.name)
+        self.news = News(node, presence.name, self.progress)
         self.changes = Changes(frontier, presence.name)
         self.pause: CrawlPause | None = None  # of the whole crawl, by a user
         self.disk = DiskRoom(node.min_free_disk)
@@ -226,6 +229,7 @@ class Supervisor:
                 self.engines.kill_all()
             return
         self._look_at_disk()
+        self._look_for_alarms()
         if 0 < self.limits.max_duration <= now - self.progress.began:
             self.stop("the time limit is reached")
         else:
@@ -258,6 +262,10 @@ class Supervisor:
         )
         self.loader.start()
 
+    def _look_for_alarms(self) -> None:
+        stats = self._stats()
+        self.news.look(stats, not stats.paused and (stats.ready > 0 or self.away.now))
+
     # -- what may change ----------------------------------------------------------------------
 
     def _heed_changes(self) -> None:
@@ -285,8 +293,10 @@ class Supervisor:
         if self.pause is not None and before is None:
             why = f" ({one_line(self.pause.why)})" if self.pause.why else ""
             self.progress.say(f"the crawl is paused{why}: go on with '{self._called('unpause')}'")
+            self.news.tell("paused", f"The crawl is paused{why}.")
         elif self.pause is None and before is not None:
             self.progress.say("the crawl is no longer paused")
+            self.news.tell("unpaused", "The crawl is no longer paused.")
 
     def _look_at_disk(self) -> None:
         """Pause the engines of this node while its disk is nearly full."""
@@ -294,20 +304,24 @@ class Supervisor:
         if not self.disk.look(free):
             return
         self.engines.pause(self.disk.low)
-        if self.disk.low:
-            self.progress.say(
-                f"the disk is nearly full ({size(free or 0)} are free in {self.node.data_dir},"
-                f" --min-free-disk is {size(self.disk.least)}): no visit is started until there is"
-                " room"
-            )
-        else:
-            self.progress.say(f"there is room on the disk again ({size(free or 0)}): going on")
+        event, text = "disk-low", f"the disk is nearly full: {self._room(free or 0)}"
+        if not self.disk.low:
+            event, text = "disk-room", f"there is room on the disk again ({size(free or 0)})"
+        self.progress.say(text)
+        self.news.tell(event, f"{text[:1].upper()}{text[1:]}.")
+
+    def _room(self, free: int) -> str:
+        return (
+            f"{size(free)} are free in {self.node.data_dir}, --min-free-disk is"
+            f" {size(self.disk.least)}; no visit is started until there is room"
+        )
 
     def stop(self, why: str, code: int = 0) -> None:
         """Ask all engines to finish, commit and end; the first call counts."""
         if self.ending.since:
             return
         self.ending.since, self.ending.code = engine_now(), self.ending.code or code
+        self.ending.why = why
         if why:
             self.progress.say(why)
         self.engines.stop()
@@ -324,6 +338,8 @@ class Supervisor:
         self.progress.close()
         if self.store.gone():
             print(f"lycosa: {self.ending.failure}", file=sys.stderr)
+            self._tell_end(self.progress.latest)
+            self.news.close()
             return self.ending.code
         with suppress(StoreError):  # a store that fails now must not hide how the run ended
             # Somebody may have added seeds since the engines were asked to stop.
@@ -335,9 +351,20 @@ class Supervisor:
             self._fail(self.store.damage)
         self._print_summary()
         self.presence.frontier.close()
+        self.news.close()
         # A signal while seeds were loading ends a run before `stop` is called.
         unbegun = self.signals.count and not self.ending.finished
         return self.ending.code or (EXIT_STOPPED if unbegun else 0)
+
+    def _tell_end(self, last: Snapshot) -> None:
+        """Tell whoever wants to know how the run ended."""
+        if self.ending.failure:
+            self.news.tell("failed", self.ending.failure, last)
+        elif self.ending.finished:
+            self.news.tell("finished", "The crawl is finished: nothing is left to fetch.", last)
+        else:
+            why = self.ending.why or "somebody asked for it"
+            self.news.tell("stopped", f"The crawl has stopped: {why}.", last)
 
     def _called(self, *words: str) -> str:
         """A command about this crawl, as the user would write it."""
@@ -351,5 +378,6 @@ class Supervisor:
         snapshot = self.progress.last(self._stats())
         if self.ending.failure:
             print(f"lycosa: {self.ending.failure}", file=sys.stderr)
+        self._tell_end(snapshot)
         for text in summary(snapshot, str(directory), self.ending.finished, hint, store):
             print(text)

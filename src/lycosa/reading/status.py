@@ -92,7 +92,7 @@ def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     stats = Stats.merge([Stats.from_dict(each) for each in alive])
     stats.queued, stats.domains = found["queued"], found["active"]
     stats.loading_seeds = not found["seeds_loaded"]
-    stats.paused = found["paused"]
+    stats.paused = found.get("paused", "")
     nodes = {each.get("node", "") for each in alive} or {""}
     told = [stored_node({NODE_KEY: stored.get(node_key(name), "")}) for name in nodes]
     return limiting(stats, settings.delay, sum(each.get("max_workers", 1000) for each in told))

@@ -245,7 +245,9 @@ WHEN = ValueKind(
     "a time ago such as 90, 30m, 12h or 2d, or a day such as 2026-01-31", parse_when, "36500d"
 )
 FREE = ValueKind(
-    "a size such as 500M or 2G, or 0", lambda v: 0 if str(v).strip() == "0" else parse_size(v)
+    "a size such as 500M or 2G, or 0",
+    lambda v: 0 if str(v).strip() == "0" else int(_at_most(parse_size(v), parse_size("800T"))),
+    "800T",
 )
 PATH = ValueKind("a path", parse_path)
 EMAIL = ValueKind("an email address such as you@example.org", parse_email)
@@ -359,6 +361,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("log-interval", seconds("1d", above=True), 5.0,
            "without a terminal, report progress this"
            " often", "TIME", unit="seconds", commands=LOGGERS),
+    Option("notify", TEXT, (), "tell this URL (http or https, by POST) or command (on its standard"
+           " input) as JSON when the crawl finished, failed, stopped, stalled, is paused or goes"
+           " on, when the disk is low, and when disk or DNS limit its speed", "URL|COMMAND",
+           repeat=True, shown_default="nobody"),
+    Option("stalled-after", seconds("30d", above=True), 600.0, "say so when nothing was fetched for"
+           " this long although something could be", "TIME", unit="seconds"),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
     Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *OF_NODES),
            flag_only=True),

@@ -113,6 +113,8 @@ class NodeSettings:
     log_level: str = "info"
     log_format: str = "text"
     log_interval: float = 5.0  # s
+    notify: tuple[str, ...] = ()  # URLs and commands; may hold secrets: never printed or stored
+    stalled_after: float = 600.0  # s without a visit
     view: bool = True
 
 
