@@ -28,7 +28,7 @@ class Settable:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Kept:
     """How one setting is kept: in a field of CrawlSettings or NodeSettings, or as the page limit.
     `off` is the value that stands for no limit; None: there always is one."""
 
@@ -38,23 +38,23 @@ class Kind:
     can_be_off: bool = False
 
 
-SETTABLE: dict[str, Kind] = {
-    "delay": Kind("delay"),
-    "ip-delay": Kind("ip_delay"),
-    "max-workers": Kind("max_workers", NODE),
-    "max-pages": Kind("max_pages", RUN, 0, True),
-    "max-depth": Kind("max_depth", CRAWL, None, True),
-    "max-pages-per-domain": Kind("max_pages_per_domain", CRAWL, 0, True),
-    "max-queued-per-domain": Kind("max_queued_per_domain"),
-    "language": Kind("language", CRAWL, (), True),
-    "keep-repeats": Kind("keep_repeats"),
-    "sitemaps": Kind("sitemaps"),
-    "ignore-nofollow": Kind("ignore_nofollow"),
-    "min-free-disk": Kind("min_free_disk", NODE),
+SETTABLE: dict[str, Kept] = {
+    "delay": Kept("delay"),
+    "ip-delay": Kept("ip_delay"),
+    "max-workers": Kept("max_workers", NODE),
+    "max-pages": Kept("max_pages", RUN, 0, True),
+    "max-depth": Kept("max_depth", CRAWL, None, True),
+    "max-pages-per-domain": Kept("max_pages_per_domain", CRAWL, 0, True),
+    "max-queued-per-domain": Kept("max_queued_per_domain"),
+    "language": Kept("language", CRAWL, (), True),
+    "keep-repeats": Kept("keep_repeats"),
+    "sitemaps": Kept("sitemaps"),
+    "ignore-nofollow": Kept("ignore_nofollow"),
+    "min-free-disk": Kept("min_free_disk", NODE),
 }
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> Kept:
     """UserError for what can't be set while a crawl runs."""
     found = SETTABLE.get(name.replace("_", "-"))
     if found is not None:
