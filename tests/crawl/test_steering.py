@@ -203,7 +203,7 @@ def test_little_room_pauses_a_node_and_room_lets_it_go_on(web: SimWeb, tmp_path:
     crawl.flags += ["--notify", "http://127.0.0.1:9/?token=secret", "--log-interval", "1"]
     process = crawl.start()
     wait_for(lambda: crawl.pages() > 30)
-    told(crawl, "set", "min-free-disk=800T")
+    told(crawl, "set", "min-free-disk=90T")
     wait_for(lambda: status(crawl.data)["state"] == "paused")
     assert status(crawl.data)["limit"].startswith("paused: disk nearly full")
     time.sleep(1.0)

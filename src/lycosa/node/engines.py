@@ -152,14 +152,11 @@ class Engines:
     def steer(self, crawl: CrawlSettings, max_workers: int, max_pages: int) -> None:
         """Engines that are started from now on are told these. Those that run hear it themselves,
         with their next commit."""
-        node = replace(self._orders.node, max_workers=max_workers)
-        self._orders = replace(
-            self._orders,
-            crawl=replace(crawl, exclude=()),
-            node=node,
-            fetches=_fetches_per_engine(node),
-            max_pages=max_pages,
-        )
+        orders = replace(self._orders, crawl=replace(crawl, exclude=()), max_pages=max_pages)
+        if max_workers != orders.node.max_workers:
+            node = replace(orders.node, max_workers=max_workers)
+            orders = replace(orders, node=node, fetches=_fetches_per_engine(node))
+        self._orders = orders
 
     def kill(self, ids: Collection[int], why: str) -> None:
         """Kill some engines; they are found dead when their processes have ended."""

@@ -246,8 +246,8 @@ WHEN = ValueKind(
 )
 FREE = ValueKind(
     "a size such as 500M or 2G, or 0",
-    lambda v: 0 if str(v).strip() == "0" else int(_at_most(parse_size(v), parse_size("800T"))),
-    "800T",
+    lambda v: 0 if str(v).strip() == "0" else int(_at_most(parse_size(v), parse_size("90T"))),
+    "90T",
 )
 PATH = ValueKind("a path", parse_path)
 EMAIL = ValueKind("an email address such as you@example.org", parse_email)
