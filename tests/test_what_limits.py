@@ -133,6 +133,8 @@ def test_the_words_for_limits_are_those_of_the_code() -> None:
 
 
 EXAMPLES: list[tuple[str, dict[str, object]]] = [
+    (Limit.PAUSED, {"paused": "user"}),
+    (Limit.PAUSED, {"paused": "disk", "loading_seeds": True}),
     (Limit.SEEDS, {"loading_seeds": True}),
     (Limit.QUEUE, {"queued": 0, "held": 0}),
     (Limit.DISK, {"store_lag_s": 6.0}),

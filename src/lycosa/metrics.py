@@ -21,7 +21,7 @@ _WORST = frozenset(
     }
 )
 # The store tells every engine the same: merging keeps the largest.
-_SAME = frozenset({"queued", "domains", "max_bandwidth"})
+_SAME = frozenset({"queued", "domains", "max_bandwidth", "paused", "rules"})
 # What stays of an engine that has ended.
 _COUNTERS = (
     *("pages", "ok", "bytes", "requests", "visits", "polite_visits", "violations"),
@@ -93,6 +93,8 @@ class Stats:
     short_of_memory: bool = False  # transfers were cut off lately for want of room for bodies
     bodies_mb: float = 0.0  # of responses under way
     loading_seeds: bool = False
+    rules: int = 0  # the version of the rules that it goes by (`RULES_KEY`)
+    paused: str = ""  # by whom: "user" or "disk" (`engine/core`); "": it is not
 
     def to_dict(self) -> dict[str, Any]:
         """A copy: another thread may write it down while counting goes on."""

@@ -18,6 +18,7 @@ from lycosa.units import size
 class Limit:
     """A cause that can hold the speed."""
 
+    PAUSED = "paused"
     SEEDS = "seeds"
     QUEUE = "queue"
     DISK = "disk"
@@ -44,6 +45,11 @@ class Cause:
 
 # In the order in which `limiting` looks for them.
 LIMITS: dict[str, Cause] = {
+    Limit.PAUSED: Cause(
+        ("by you", "disk nearly full, less than --min-free-disk is free"),
+        "`lycosa unpause` goes on; with a disk that is nearly full the crawl goes on by itself when"
+        " there is room",
+    ),
     Limit.SEEDS: Cause(("they are still being loaded",), "visits begin with the first of them"),
     Limit.QUEUE: Cause(("nothing is left to fetch",), "the crawl is about to end"),
     Limit.DISK: Cause(
@@ -111,6 +117,14 @@ def limiting(stats: Stats, delay: float, max_workers: int) -> str:
         if found:
             return f"{name}: {found}"
     return f"{Limit.POLITENESS}: {_politeness(stats, delay)}"
+
+
+def _paused(stats: Stats, _: int) -> str:
+    if not stats.paused:
+        return ""
+    if stats.paused == "user":
+        return "by you"
+    return "disk nearly full, less than --min-free-disk is free"
 
 
 def _seeds(stats: Stats, _: int) -> str:
@@ -222,6 +236,7 @@ def _percent(share: float) -> str:
 
 
 _CHECKS: tuple[tuple[str, Callable[[Stats, int], str]], ...] = (
+    (Limit.PAUSED, _paused),
     (Limit.SEEDS, _seeds),
     (Limit.QUEUE, _queue),
     (Limit.DISK, _disk),

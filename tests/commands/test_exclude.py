@@ -231,8 +231,8 @@ def test_an_exclude_file_of_a_resume_follows_the_same_rules(crawl: Stored, tmp_p
 
 
 def test_counting_ends(crawl: Stored) -> None:
-    from lycosa.commands.hits import SECONDS, Counter
     from lycosa.frontier.protocol import open_reader
+    from lycosa.steering.hits import SECONDS, Counter
 
     assert SECONDS == 10
     reader = open_reader(crawl.root, crawl.store)

@@ -14,7 +14,15 @@ import pytest
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from support.program import EMAIL, UNSHARE, Crawl, can_mount, lycosa, status, wait_for
+from support.program import (
+    EMAIL,
+    Crawl,
+    can_mount,
+    in_small_filesystem,
+    lycosa,
+    status,
+    wait_for,
+)
 
 
 def limited(soft: int, hard: int) -> Callable[[], None]:
@@ -93,12 +101,6 @@ def test_five_thousand_in_flight(tmp_path: Path, soft: int, hard: int) -> None:
                 process.kill()
 
 
-def in_small_filesystem(root: Path, size: str) -> list[str]:
-    """A command prefix: what follows runs with a small file system mounted at `root`."""
-    script = f'mount -t tmpfs -o size={size} none {root} && exec "$@"'
-    return [*UNSHARE, "--propagation", "private", "sh", "-c", script, "sh"]
-
-
 @pytest.mark.skipif(not can_mount(), reason="needs the right to mount a small file system")
 def test_a_full_disk_stops_cleanly_and_nothing_is_lost(tmp_path: Path) -> None:
     """The disk fills up, the crawl ends with 1; on a larger disk it goes on to its end."""
@@ -106,7 +108,7 @@ def test_a_full_disk_stops_cleanly_and_nothing_is_lost(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     with SimWeb(spec, tmp_path / "log") as web:
-        crawl = Crawl(web, tmp_path, 0.2, "--warc")
+        crawl = Crawl(web, tmp_path, 0.2, "--warc", "--min-free-disk", "0")
         crawl.data = disk / "data"
         crawl.flags[crawl.flags.index("--data-dir") + 1] = str(crawl.data)
         copy = tmp_path / "copy"

@@ -23,6 +23,9 @@ NODE = NodeSettings(
     log_level="debug",
     log_format="json",
     log_interval=2.5,
+    min_free_disk=5000,
+    notify=("https://example.org/hook", "mail me"),
+    stalled_after=30.0,
     view=False,
 )
 ORDERS = EngineOrders(

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 # the rooms. The last row is the command line, and `lycosa` itself, which names what is stable.
 ROOMS = (
     *("urls", "page", "politeness", "archive", "frontier", "fetch", "settings", "engine", "node"),
-    *("reading", "export", "dashboard", "simweb", "commands"),
+    *("reading", "steering", "export", "dashboard", "simweb", "commands"),
 )
 WORDS = (
     *("errors", "clock", "records", "metrics", "log", "called", "terminal"),
@@ -31,7 +31,7 @@ PURE = {
     *("errors", "records", "outcomes", "metrics", "what_limits", "units"),
     *("urls", "page", "politeness"),
     *("settings/options", "settings/values", "settings/stored", "fetch/addresses", "fetch/sharing"),
-    "settings/amounts",
+    *("settings/amounts", "settings/steered"),
     *("frontier/states", "frontier/answers", "frontier/tally", "frontier/summary"),
     *(
         "frontier/columns",
@@ -46,9 +46,9 @@ PURE = {
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
     *("engine/notes", "engine/top_domains", "engine/summaries", "engine/sent_links"),
     *("node/seed_file", "node/first_visits", "node/deaths", "node/rollup", "node/figures"),
-    *("reading/end", "dashboard/exposition"),
+    *("node/alarms", "reading/end", "dashboard/exposition"),
     *("export/surt", "export/tables", "export/cdxj", "export/card"),
-    *("export/warc_records",),
+    *("export/warc_records", "steering/settable"),
 }
 NOT_PURE = {
     *("time", "random", "socket", "sqlite3", "asyncio", "threading", "subprocess", "curl_cffi"),

@@ -16,7 +16,7 @@ class Site:
 
     name: str
     pages: int
-    robots: str  # 'none', 'some', 'slow', 'down', 'flaky', 'aimed'
+    robots: str  # 'none', 'some', 'slow', 'brisk', 'down', 'flaky', 'aimed'
     dead: str = ""  # a failure of every connection
     aim: str = ""  # where its robots.txt is, if that is in another domain
 
@@ -25,7 +25,7 @@ class Site:
 
     @property
     def crawl_delay(self) -> float:
-        return 200.0 if self.robots == "slow" else 0.0
+        return {"slow": 200.0, "brisk": 30.0}.get(self.robots, 0.0)
 
 
 class Web:
@@ -125,8 +125,8 @@ class Web:
         else:
             response.status, response.head = 200, b"HTTP/1.1 200 OK\r\n\r\n"
             response.body = b"User-agent: *\nDisallow: /private\n"
-            if site.robots == "slow":
-                response.body = b"User-agent: *\nCrawl-delay: 200\n"
+            if site.crawl_delay:
+                response.body = b"User-agent: *\nCrawl-delay: %d\n" % site.crawl_delay
 
     def _page(self, site: Site, path: str, response: Response) -> None:
         number = _number(path)

@@ -39,6 +39,12 @@ def can_mount() -> bool:
     return subprocess.run([*UNSHARE, "true"], capture_output=True).returncode == 0
 
 
+def in_small_filesystem(root: Path, size: str) -> list[str]:
+    """A command prefix: what follows runs with a small file system mounted at `root`."""
+    script = f'mount -t tmpfs -o size={size} none {root} && exec "$@"'
+    return [*UNSHARE, "--propagation", "private", "sh", "-c", script, "sh"]
+
+
 def lycosa(
     *words: str | Path,
     timeout: float = 60,

@@ -71,16 +71,12 @@ def check_seeds(words: list[str], needed: bool) -> list[str]:
 
 def _may_exclude(values: Values, lines: Sequence[str]) -> bool:
     """Whether new lines of an --exclude-file may hold: told and asked as by `lycosa exclude`."""
+    from lycosa.commands.change import wheel_of
     from lycosa.commands.exclude import allowed
-    from lycosa.commands.hits import Counter
-    from lycosa.commands.which_crawl import opened
 
-    with opened(values) as reader:
-        known = set(reader.exclusions()[1])
-        new = [line for line in lines if line not in known]
-        counter = Counter(reader, new)
-        counter.run()
-        return allowed(values["yes"], new, counter)
+    with wheel_of(values) as wheel:
+        counter = wheel.hits(lines)
+        return allowed(values["yes"], list(counter.by_line), counter)
 
 
 def _stored(data_dir: Path, store: str) -> dict[str, Any]:

@@ -87,6 +87,7 @@ def _node(values: Values, root: Path, nameserver: str, port_map: str) -> NodeSet
         data_dir=root,
         max_workers=200,
         engines=min(2, cores()),
+        min_free_disk=0,  # it is small, and a demo that waits shows nothing
         allow_private=True,
         only_network=("127.0.0.0/8",),
         nameservers=(parse_nameserver(nameserver),),

@@ -7,29 +7,25 @@ up to a bound, so that `--remove` can queue them again.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
-from lycosa.commands.hits import Counter
+from lycosa.commands.change import check_terminal, confirmed, wheel_of
 from lycosa.commands.printing import print_json
-from lycosa.commands.which_crawl import opened
 from lycosa.errors import UserError
-from lycosa.settings.collect import Values, closest
+from lycosa.settings.collect import Values
 from lycosa.terminal import one_line
 
 if TYPE_CHECKING:
-    from lycosa.frontier.protocol import LeftOut
-    from lycosa.frontier.reader import Reader
+    from lycosa.steering.hits import Counter
 
 SHOWN = 20  # lines that are printed one by one
-_CHUNK = 5000  # URLs of one transaction
 
 
 def exclude(values: Values, words: list[str]) -> int:
     """Add exclusions to a crawl, list them, or take them back."""
-    from lycosa.urls.exclusions import parse_excludes
+    from lycosa.steering.wheel import exclusion_lines
 
     if values["list"]:
         if words or values["remove"]:
@@ -37,15 +33,15 @@ def exclude(values: Values, words: list[str]) -> int:
         return _list(values)
     if not words:
         raise UserError("Name what to exclude: a domain, host or URL pattern; or --list.")
-    lines = list(parse_excludes(words, known=values["remove"]))
+    lines = exclusion_lines(words, known=values["remove"])
     if not lines:
         raise UserError("There is no pattern in these words: write a domain, host or URL pattern.")
     return _remove(values, lines) if values["remove"] else _add(values, lines)
 
 
 def _list(values: Values) -> int:
-    with opened(values) as reader:
-        lines = reader.exclusions()[1]
+    with wheel_of(values) as wheel:
+        lines = wheel.exclusions()
     if values["json"]:
         print_json({"exclusions": lines})
     else:
@@ -56,17 +52,15 @@ def _list(values: Values) -> int:
 
 def _add(values: Values, lines: list[str]) -> int:
     quiet: bool = values["json"]
-    with opened(values) as reader:
-        old = set(reader.exclusions()[1])
-        new = [line for line in lines if line not in old]
-        counter = Counter(reader, new)
-        counter.run()
-        total, added = len(old), []
+    with wheel_of(values) as wheel:
+        counter = wheel.hits(lines)
+        total, added = len(wheel.exclusions()), []
         if values["dry-run"]:
             tell(lines, counter, quiet)
             warn_of_none(counter)
         elif allowed(values["yes"], lines, counter, quiet):
-            total, added = reader.add_exclusions(new), new
+            added = list(counter.by_line)
+            total = wheel.exclude(added)
         else:
             return 1
     if quiet:
@@ -117,16 +111,11 @@ def allowed(yes: bool, lines: Iterable[str], counter: Counter, quiet: bool = Fal
 
 
 def _remove(values: Values, lines: list[str]) -> int:
-    with opened(values) as reader:
-        known = reader.exclusions()[1]
-        rows = sum(1 for _ in _freed(reader, lines))
-        for line in lines:
-            if line not in known and not rows:  # with rows, an earlier removal was interrupted
-                raise UserError(f"'{line}' is no exclusion of this crawl{closest(line, known)}")
+    with wheel_of(values) as wheel:
+        rows = wheel.freed(lines)
         if not values["dry-run"]:
-            total = reader.remove_exclusions(lines)
-            wait_until_heard(values, reader)
-            rows = _restore(values, reader, lines)
+            rows = wheel.take_back(lines)
+        total = len(wheel.exclusions())
     if values["json"]:
         removed = [] if values["dry-run"] else lines
         print_json({"removed": removed, "queued_again": rows, "dry_run": values["dry-run"]})
@@ -136,28 +125,3 @@ def _remove(values: Values, lines: list[str]) -> int:
         print(f"{rows:,} URLs that were taken out are queued again.")
         print(f"The crawl now has {total:,} exclusion{'' if total == 1 else 's'}.")
     return 0
-
-
-def _freed(reader: Reader, removed: Sequence[str]) -> Iterable[LeftOut]:
-    """URLs that a removed line took out of the queue and that no line that stays hits."""
-    from lycosa.urls.canonical import host_of
-    from lycosa.urls.scope import Scope, ScopeRules
-
-    lines = [line for line in reader.exclusions()[1] if line not in removed]
-    stays = Scope(ScopeRules(exclude=tuple(lines)))
-    gone = Scope(ScopeRules(exclude=tuple(removed)))
-    for row in reader.left_out():
-        host = host_of(row.url)
-        if gone.excluded_by(row.url, host) and not stays.excluded_by(row.url, host):
-            yield row
-
-
-def _restore(values: Values, reader: Reader, removed: Sequence[str]) -> int:
-    frontier, count = open_writer(values, reader), 0
-    try:
-        rows = iter(_freed(reader, removed))
-        while chunk := list(islice(rows, _CHUNK)):
-            count += frontier.restore(chunk)
-    finally:
-        frontier.close()
-    return count

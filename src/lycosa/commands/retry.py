@@ -10,9 +10,9 @@ from array import array
 from typing import TYPE_CHECKING
 
 from lycosa.called import called
-from lycosa.commands.change import check_terminal, confirmed, open_writer, wait_until_heard
+from lycosa.commands.change import check_terminal, confirmed, wheel_of
 from lycosa.commands.printing import print_json
-from lycosa.commands.which_crawl import opened, same_crawl
+from lycosa.commands.which_crawl import same_crawl
 from lycosa.errors import UserError
 from lycosa.frontier.filters import Filter
 from lycosa.outcomes import Outcome
@@ -21,6 +21,7 @@ from lycosa.settings.collect import Values
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
+    from lycosa.steering.wheel import Wheel
 
 _CHUNK = 2000  # pages of one transaction
 _EVERY = 10**15  # more pages than any crawl has
@@ -33,7 +34,8 @@ def retry(values: Values, _: list[str]) -> int:
         raise UserError("Say which pages to try again: --outcome NAME, such as timeout.")
     if outcome == Outcome.OK:
         raise UserError("Pages with the outcome ok did not fail, and their text is kept.")
-    with opened(values) as reader:
+    with wheel_of(values) as wheel:
+        reader = wheel.reader
         check_outcome(reader, outcome)
         domain = known_domain(reader, values["domain"])
         keys = _keys(reader, outcome, domain)
@@ -44,7 +46,7 @@ def retry(values: Values, _: list[str]) -> int:
             check_terminal(values["yes"], f"queue {what} again")
             if not confirmed(values["yes"], f"Queue {what} again?"):
                 return 1
-        queued = _again(values, reader, keys) if wanted else 0
+        queued = _again(wheel, keys) if wanted else 0
     if values["json"]:
         found = {"outcome": outcome, "pages": pages, "queued_again": queued}
         print_json({**found, "dry_run": values["dry-run"]})
@@ -63,12 +65,12 @@ def _keys(reader: Reader, outcome: str, domain: str) -> array[int]:
     return array("q", (number for row in rows for number in (row.domain_id, row.fp)))
 
 
-def _again(values: Values, reader: Reader, keys: array[int]) -> int:
+def _again(wheel: Wheel, keys: array[int]) -> int:
     """Queue pages again. Engines must forget first which origins they gave up: a page that is
     queued earlier would fail again at once."""
-    reader.rules_changed()
-    wait_until_heard(values, reader)
-    frontier, count = open_writer(values, reader), 0
+    wheel.reader.rules_changed()
+    wheel.wait_until_heard()
+    frontier, count = wheel.writer(), 0
     try:
         for at in range(0, len(keys), 2 * _CHUNK):
             chunk = keys[at : at + 2 * _CHUNK]

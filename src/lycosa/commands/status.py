@@ -10,6 +10,7 @@ from lycosa.commands.which_crawl import opened_crawl, same_crawl
 from lycosa.node.display import kinds, real_pages, repeats
 from lycosa.reading.status import is_alive, state
 from lycosa.settings.collect import Values
+from lycosa.terminal import one_line
 from lycosa.units import duration, rate, size, utc
 
 
@@ -84,8 +85,15 @@ def _history_lines(found: dict[str, Any]) -> list[str]:
 
 def _state_text(found: dict[str, Any], where: tuple[object, ...]) -> str:
     word = state(found)
+    unpause = f"'{called('unpause', *where)}'"
     if word == "stopped":
-        return f"stopped (go on with '{called('crawl', '--resume', *where)}')"
+        also = f"; it is paused, so also {unpause}" if found.get("pause") else ""
+        return f"stopped (go on with '{called('crawl', '--resume', *where)}'{also})"
+    if word == "paused" and found.get("pause"):
+        why = f"{one_line(found['pause'].get('why', ''))}; " if found["pause"].get("why") else ""
+        return f"paused ({why}go on with {unpause})"
+    if word == "paused":
+        return "paused (the disk is nearly full; it goes on when there is room)"
     return "running, loading seeds" if word == "loading" else word
 
 

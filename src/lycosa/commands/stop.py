@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from lycosa.commands.change import wheel_of
 from lycosa.commands.printing import print_json
-from lycosa.commands.which_crawl import crawl_running, opened
 from lycosa.settings.collect import Values
 
 
 def stop(values: Values, _: list[str]) -> int:
     """Ask a crawl to stop."""
-    with opened(values) as reader:
-        running = crawl_running(values, reader.status())
-        if running:
-            reader.request_stop()
+    with wheel_of(values) as wheel:
+        running = wheel.stop()
     if values["json"]:
         print_json({"stopping": running})
     elif running:

@@ -42,6 +42,12 @@ class AddressGate:
         self._exempt = exempt
         self._left: list[tuple[str, float]] = []  # addresses whose visits ended, to be told
 
+    def change_delays(self, delay: float, ip_delay: float, ask_every: float) -> None:
+        """The crawl's delays changed; what was promised before stays promised."""
+        self._delay, self._ip_delay = delay, ip_delay
+        self._pace = max(ip_delay, ask_every)
+        self.slots.pause = self._turns.pause = ip_delay
+
     def first_url(self, held: Held, now_ms: int) -> str:
         """The URL at whose address the next visit of a domain begins, '' if any address will do."""
         if not held.run or not (self._ip_delay or is_errand(held.run[0])):

@@ -8,7 +8,7 @@ asked. It touches no socket, file or clock: the engine's loop and the simulation
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from lycosa.engine.actions import NOTHING, Actions
@@ -26,9 +26,11 @@ from lycosa.metrics import Stats
 from lycosa.outcomes import Outcome
 from lycosa.politeness.address_turns import AddressTable, OwnTable
 from lycosa.records import Failure, Kind, Request, Response
+from lycosa.settings.steered import Steered
 from lycosa.urls.canonical import host_of
 from lycosa.urls.scope import Scope
 
+BY_USER, BY_DISK = "user", "disk"  # who pauses an engine, the first before the second
 STARTS = 8  # at once: the loop looks at its clock in between
 SHARE_WAIT = 0.25  # seconds until an engine asks for a new share of the page limit
 LEASE_MARGIN = 5.0  # seconds before a lease's end at which everything must be over
@@ -85,6 +87,8 @@ class Core:
         self.outbox = Outbox(harvest, self.stats)
         self.deadline = 0.0  # engine clock: past it nothing of ours may be on the wire
         self.stopping = False
+        self._pauses: set[str] = set()  # who wants the engine to pause
+        self._paused_told = ""  # the store has heard of
         self.total_pages = 0
         self._engines = rules.engines
         self._allowance = float("inf")
@@ -116,6 +120,7 @@ class Core:
         """P4: nothing is started that could outlive the lease."""
         return (
             not self.stopping
+            and not self._pauses
             and self._allowance > 0
             and now + self.rules.visit.timeout <= self.deadline
         )
@@ -124,7 +129,7 @@ class Core:
         """Whether free fetches have nothing to do because of the store: it has too much to write,
         or was asked for domains that it has."""
         scheduler = self.scheduler
-        if self.stopping or scheduler.visiting >= scheduler.max_fetches:
+        if self.resting or scheduler.visiting >= scheduler.max_fetches:
             return False
         scheduler.move_due(now)
         return self.outbox.behind() if scheduler.ready_count else scheduler.store_has_more
@@ -290,9 +295,9 @@ class Core:
         """When the store is asked next: after a second, or earlier if a fetch is free. An engine
         that used up its share of the page limit asks early as well: the others may have no use for
         theirs, and it gets its part of what is left each time."""
-        if self._allowance <= 0 and not self.stopping:
+        if self._allowance <= 0 and not self.resting:
             return self._asked_at + SHARE_WAIT
-        if not self.scheduler.wants_domains(now):
+        if self._pauses or not self.scheduler.wants_domains(now):
             return self._asked_at + 1.0
         return self._asked_at + self.rules.ask_every
 
@@ -300,12 +305,12 @@ class Core:
         """What happened since the last one, and what is needed."""
         self._asked_at = now
         scheduler, slots, clock = self.scheduler, self._gate.slots, self.clock
-        if self.stopping:
+        if self.resting:
             scheduler.give_back_all()
         batch = self.outbox.cut()
         batch.released = scheduler.take_leaving(clock)
         batch.slots = [(address, clock.ms(until)) for address, until in slots.take_freed()]
-        ending = self.stopping or self._allowance <= 0
+        ending = self.resting or self._allowance <= 0
         want = 0 if ending else scheduler.domains_to_ask_for(now, self.stats.store_lag_s)
         return Exchange(
             batch,
@@ -313,7 +318,13 @@ class Core:
             scheduler.to_refill(),
             claims=[] if ending else slots.claims(),
             hold_ms=round(slots.hold * 1000),
+            news=self._tell_news(),
         )
+
+    def _tell_news(self) -> bool:
+        """Whether the engine was paused, or goes on, since the last exchange."""
+        before, self._paused_told = self._paused_told, self.stats.paused
+        return before != self.stats.paused
 
     def absorb(self, reply: Reply, now: float) -> None:
         """What the store answered."""
@@ -332,8 +343,12 @@ class Core:
             held = scheduler.held.get(ident)
             if held is not None:
                 held.queued += count
+        if reply.steered is not None:
+            self.steer(reply.steered, now)
+            self.stats.rules = committed.rules_version
         if reply.scope is not None:
             self.scope = self.harvest.scope = reply.scope
+        if reply.try_again:
             scheduler.try_all_origins()
         for page in reply.skipped:
             self.stats.uncount(*counted_as(page))
@@ -354,6 +369,48 @@ class Core:
         left = self.rules.max_pages - self.total_pages
         share = -(-left // self._engines)  # rounded up, or the last pages never come
         return share - self.scheduler.visiting - self.outbox.responses()
+
+    # -- what may change ----------------------------------------------------------------------
+
+    def steer(self, said: Steered, now: float) -> None:
+        """Go on by what the store says now."""
+        if said.max_pages is not None:
+            self.rules = replace(self.rules, max_pages=said.max_pages)
+        if (crawl := said.crawl) is not None:
+            visit = replace(self.rules.visit, delay=crawl.delay, sitemaps=crawl.sitemaps)
+            self.rules = replace(self.rules, visit=visit, ip_delay=crawl.ip_delay)
+            self.harvest.rules = replace(
+                self.harvest.rules,
+                obey_nofollow=not crawl.ignore_nofollow,
+                max_pages_per_domain=crawl.max_pages_per_domain,
+                max_queued_per_domain=crawl.max_queued_per_domain,
+                languages=frozenset(crawl.language),
+                keep_repeats=crawl.keep_repeats,
+            )
+            least = said.least_delay(self.clock.ms(now))
+            self.scheduler.change_delay(crawl.delay, least, now)
+            self._gate.change_delays(crawl.delay, crawl.ip_delay, self.rules.ask_every)
+        self.pause(BY_USER) if said.pause is not None else self.unpause(BY_USER)
+
+    def pause(self, by: str) -> None:
+        """Start no more visits and give everything back, but stay. Idempotent."""
+        self._pauses.add(by)
+        self._tell_pause()
+        self._gate.forget_waiting()
+        self.scheduler.give_back_all()
+
+    def unpause(self, by: str) -> None:
+        """One who wanted a pause wants it no longer."""
+        self._pauses.discard(by)
+        self._tell_pause()
+
+    def _tell_pause(self) -> None:
+        self.stats.paused = next((by for by in (BY_USER, BY_DISK) if by in self._pauses), "")
+
+    @property
+    def resting(self) -> bool:
+        """Whether no visit is to be started: the engine is paused, or about to end."""
+        return self.stopping or bool(self._pauses)
 
     # -- the end ------------------------------------------------------------------------------
 

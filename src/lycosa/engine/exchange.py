@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from lycosa.archive.edges import edges_frame
@@ -24,6 +24,7 @@ from lycosa.frontier.protocol import Batch, Committed, EngineFrontier
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
+from lycosa.settings.steered import Steered, rules_now, steered
 from lycosa.urls.scope import Scope
 
 log = get_logger("exchange")
@@ -41,6 +42,7 @@ class Exchange:
     skipped: list[PageRow] = field(default_factory=list)  # found to be done before
     claims: list[str] = field(default_factory=list)  # addresses for errands
     hold_ms: int = 0  # for how long they are claimed
+    news: bool = False  # those who read the store should see our figures now
 
 
 @dataclass(slots=True)
@@ -53,7 +55,9 @@ class Reply:
     leases: list[Lease] = field(default_factory=list)
     runs: dict[int, list[QueuedUrl]] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)  # addresses that are ours, until when
-    scope: Scope | None = None  # set when the exclusions changed
+    steered: Steered | None = None  # set when something changed that engines go by
+    scope: Scope | None = None  # set when the exclusions or the depth changed
+    try_again: bool = False  # origins that were given up
     skipped: list[PageRow] = field(default_factory=list)  # done before: not recorded again
     clock: StoreClock | None = None  # as measured, where the store has one of its own
     error: BaseException | None = None
@@ -81,6 +85,7 @@ class Exchanger:
         renew_every: float = 0.0,
         scope: Scope | None = None,
         edges: SegmentWriter | None = None,
+        node: str = "",
     ) -> None:
         self.frontier = frontier
         self.engine_id = engine_id
@@ -93,6 +98,10 @@ class Exchanger:
         self._renew_every = renew_every  # seconds for which an empty batch needs no commit
         self._renewed = float("-inf")
         self._rules_version = 0
+        self._node = node  # its name in the store
+        self._said = Steered()  # what the store said last
+        # Domains that the last two commits gave back, and when they may be visited.
+        self._released: tuple[list[tuple[int, int]], ...] = ([], [])
         self._scope = scope
         self._gap = ClockGap()  # between the store's clock and ours
 
@@ -100,7 +109,8 @@ class Exchanger:
         """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
         reply = Reply(self._clock())
         try:
-            if exchange.batch.empty() and not closing and self._renewed_lately(reply):
+            idle = exchange.batch.empty() and not exchange.news and not closing
+            if idle and self._renewed_lately(reply):
                 reply.committed = self.frontier.watch()
             else:
                 self._commit(exchange, reply, closing)
@@ -118,6 +128,8 @@ class Exchanger:
         """New domains and URLs. If the store goes away now, what was committed still counts: the
         engine asks again later."""
         try:
+            if self._said.pause is not None:
+                return  # the loop hears of it with this reply
             if exchange.want:
                 asked = self._clock()
                 reply.leases = self.frontier.lease(self.engine_id, exchange.want)
@@ -138,12 +150,54 @@ class Exchanger:
         return True
 
     def _hear(self, reply: Reply) -> None:
+        """What changed since the last time."""
+        if reply.committed is None or reply.committed.rules_version == self._rules_version:
+            return
+        before, said = self._said, steered(self.frontier.setting, self._node)
+        version, self._rules_version = self._rules_version, reply.committed.rules_version
+        # Every change makes the version grow by one. What is left when those of settings are taken
+        # off were changes of exclusions, or `lycosa retry`; a first look finds all of it new.
+        told = (
+            0
+            if not version
+            else sum(
+                one != other
+                for one, other in (
+                    (before.crawl, said.crawl),
+                    (before.pause, said.pause),
+                    (before.max_pages, said.max_pages),
+                    (before.node, said.node),
+                )
+            )
+        )
+        reply.try_again = self._rules_version - version > told
+        self._said = reply.steered = said
+        self._renewed = float("-inf")  # so that the next exchange tells the store what we do now
+        if said.crawl is not None:
+            self._postpone(said.crawl.delay, said.least_delay(reply.committed.now_ms))
+            self.frontier.obey(rules_now(self.frontier.rules, said.crawl))
+        self._rebuild_scope(reply, said)
+
+    def _postpone(self, delay: float, least: float) -> None:
+        """With a longer delay, what was given back by the old one waits for as much longer. Whoever
+        changed the delay has seen to all domains that were in the store by then: not to those that
+        we gave back in that moment."""
+        now, longer = round(delay * 1000), round((delay - least) * 1000)
+        late = [(ident, at + longer) for part in self._released for ident, at in part]
+        if now > self.frontier.rules.delay_ms and late:
+            self.frontier.postpone(late)
+
+    def _rebuild_scope(self, reply: Reply, said: Steered) -> None:
         """New exclusions are compiled here: a long list would hold the loop."""
-        if reply.committed and reply.committed.rules_version != self._rules_version:
-            exclude = tuple(self.frontier.exclusions())
-            if self._scope is not None:
-                reply.scope = self._scope.excluding(exclude)
-            self._rules_version = reply.committed.rules_version
+        if self._scope is None:
+            return
+        rules = self._scope.rules
+        if said.crawl is not None:
+            rules = replace(rules, max_depth=said.crawl.max_depth)
+        if reply.try_again:
+            rules = replace(rules, exclude=tuple(self.frontier.exclusions()))
+        if rules != self._scope.rules:
+            self._scope = reply.scope = Scope(rules)
 
     def _commit(self, exchange: Exchange, reply: Reply, closing: bool) -> None:
         """A batch that has a number was written before: its commit failed and is tried again
@@ -163,6 +217,8 @@ class Exchanger:
         reply.committed = self.frontier.commit(self.engine_id, batch)
         reply.commit_s = self._clock() - reply.sent
         reply.skipped = exchange.skipped
+        released = [(each.domain_id, each.polite_ms) for each in batch.released]
+        self._released = (self._released[1], released)
         self._renewed = reply.sent
         if self.frontier.server_clock:
             ahead_ms = self._gap.measure(reply.committed.now_ms, reply.sent, self._clock())

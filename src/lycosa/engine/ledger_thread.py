@@ -24,7 +24,7 @@ class LedgerLines:
 
     def __init__(self, ledger: Ledger, delay: float, clock: StoreClock) -> None:
         self._ledger = ledger
-        self._delay = delay
+        self.delay = delay
         self._clock = clock
         self._noted_ms: float | None = None  # the clock's difference that the ledger knows of
         self.note_clock()
@@ -60,7 +60,7 @@ class LedgerLines:
     def _note_delay(self, held: Held, wait: float) -> bool:
         """How long a domain will be left alone, if that is longer than the crawl's delay; whether
         this is news."""
-        own_ms = round(wait * 1000) if wait > self._delay else 0
+        own_ms = round(wait * 1000) if wait > self.delay else 0
         if own_ms == held.noted_ms:
             return False
         held.noted_ms = own_ms

@@ -2,7 +2,8 @@
 
 Wires the pure core to its edges: poller, fetcher, resolver, ledger, store thread, and the pipes
 to the supervisor. It decides nothing about crawling. Its first line of input is its orders;
-then it hears `stop`; when the pipe closes the supervisor is gone, and it ends at once.
+then it hears `stop`, `pause` and `unpause`; when the pipe closes the supervisor is gone, and it
+ends at once.
 
 Every turn checks the lease before it serves a socket (P4): past it, all transfers are closed
 unsent.
@@ -11,6 +12,7 @@ unsent.
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -28,13 +30,14 @@ from lycosa.engine.actions import NOTHING
 from lycosa.engine.address_table import table_of
 from lycosa.engine.bandwidth import Bandwidth
 from lycosa.engine.control import lateness
-from lycosa.engine.core import LEASE_MARGIN, STARTS, Core, CoreRules
+from lycosa.engine.core import BY_DISK, LEASE_MARGIN, STARTS, Core, CoreRules
 from lycosa.engine.dispatch import Dispatcher
 from lycosa.engine.exchange import Exchanger, StoreThread
 from lycosa.engine.gauges import Gauges
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.ledger_thread import LedgerLines, LedgerThread
 from lycosa.engine.memory import Collector, share_heap
+from lycosa.engine.open_files import share
 from lycosa.engine.orders import EngineOrders
 from lycosa.engine.pipe import Pipe
 from lycosa.engine.poison import Mark
@@ -56,6 +59,7 @@ from lycosa.metrics import Stats
 from lycosa.page import html, label_search, language
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.records import Kind
+from lycosa.settings.steered import Steered
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
 
@@ -96,7 +100,8 @@ class Engine:
         self.store = StoreThread(self.exchanger, self.poller.wake)
         cancel = self.fetcher.cancel_all
         self.link = StoreLink(
-            self.engine_id, self.core, self.store, self.ledger_lines, self._patience, cancel
+            *(self.engine_id, self.core, self.store, self.ledger_lines, self._patience, cancel),
+            self._steered,
         )
         self.dispatch = Dispatcher(
             self.ledger_lines, self.ledger_thread, self.fetcher, self.resolver, self._lapsed
@@ -143,6 +148,7 @@ class Engine:
                 os._exit(EXIT_ORPHAN)
             if b"stop\n" in data:
                 raise SystemExit(0)
+            self.pipe.hear_again(data)
 
     def _make_network(self) -> None:
         node, trust = self.orders.node, self.orders.trust
@@ -184,6 +190,7 @@ class Engine:
             *(self.frontier, self.engine_id, engine_now, text, warc, self.ledger, renew),
             scope=self.scope,
             edges=SegmentWriter(self.root, "edges", self.engine_id, SEGMENT_BYTES),
+            node=self.orders.node_name,
         )
 
     def _warcinfo(self, name: str) -> bytes:
@@ -249,6 +256,7 @@ class Engine:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.pipe.unblock()
         self.poller.watch(0, True, False, self._hear)
+        self._hear(0, 0)
         sys.setswitchinterval(SWITCH)
         collector = Collector()
         while self.link.exit_code is None:
@@ -355,13 +363,26 @@ class Engine:
     # -- the supervisor -----------------------------------------------------------------------
 
     def _hear(self, fd: int, events: int) -> None:
-        stop = self.pipe.hear()
-        if stop is None:
+        words = self.pipe.hear()
+        if words is None:
             # The supervisor is gone: another may lock the directory now.
             self.fetcher.cancel_all()
             os._exit(EXIT_ORPHAN)
-        if stop:
-            self.link.stop(engine_now())
+        for word in words:
+            if word == b"stop":
+                self.link.stop(engine_now())
+            elif word == b"pause":
+                self.core.pause(BY_DISK)
+            elif word == b"unpause":
+                self.core.unpause(BY_DISK)
+
+    def _steered(self, said: Steered) -> None:
+        """The number of fetches may have changed, which the core leaves to others."""
+        if said.node and "max_workers" in said.node:
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            files = None if hard == resource.RLIM_INFINITY else hard
+            engines = self.orders.node.engines
+            self.shortages.change_fetches(share(said.node["max_workers"], engines, files))
 
     def _report(self, now: float) -> None:
         if now - self._reported < REPORT_EVERY:

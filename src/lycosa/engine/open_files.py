@@ -9,11 +9,28 @@ FACTOR = 0.9  # by which the number of fetches falls
 LEAST = 10
 
 
+SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
+FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
+
+
+def share(fetches: int, engines: int, files: int | None) -> int:
+    """How many fetches an engine may have under way, of those of its node; `files`: that a process
+    may have open, None: no limit."""
+    wanted = max(1, -(-fetches // engines))
+    if files is None:
+        return wanted
+    return min(wanted, max(10, int((files - SPARE_FILES) / FILES_PER_FETCH)))
+
+
 class Files:
     """How many fetches one engine may have under way: `full` of them, or fewer `now`."""
 
     def __init__(self, fetches: int) -> None:
         self.full = self.now = fetches
+
+    def change(self, fetches: int) -> None:
+        """Another number is meant."""
+        self.full, self.now = fetches, min(self.now, fetches) if self.is_short else fetches
 
     @property
     def is_short(self) -> bool:

@@ -63,7 +63,7 @@ class EngineOrders:
 
 def _node(data: dict[str, Any]) -> NodeSettings:
     """JSON has no paths, tuples or numbers as keys."""
-    for name in ("allow_network", "only_network", "ip_delay_exempt"):
+    for name in ("allow_network", "only_network", "ip_delay_exempt", "notify"):
         data[name] = tuple(data[name])
     data["data_dir"] = Path(data["data_dir"])
     data["nameservers"] = tuple((host, port) for host, port in data["nameservers"])

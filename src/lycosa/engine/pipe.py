@@ -31,16 +31,21 @@ class Pipe:
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
 
-    def hear(self) -> bool | None:
-        """Whether a stop was asked for; None when the supervisor is gone."""
+    def hear(self) -> list[bytes] | None:
+        """The words that have come since the last time; None when the supervisor is gone."""
         try:
             data = os.read(self._read, 4096)
+            if not data:
+                return None
+            self._input += data
         except BlockingIOError:
-            return b"stop\n" in self._input
-        if not data:
-            return None
+            pass  # what was put aside may be heard all the same
+        *words, self._input = self._input.split(b"\n")
+        return words
+
+    def hear_again(self, data: bytes) -> None:
+        """What was read already and is to be heard later."""
         self._input += data
-        return b"stop\n" in self._input
 
     def finish(self, seconds: float) -> None:
         """Wait until everything is out, or the time is up."""

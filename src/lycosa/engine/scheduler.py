@@ -60,6 +60,7 @@ class Held:
     ready: float  # engine clock
     run: deque[QueuedUrl]
     origins: dict[str, KnownOrigin]
+    asked: float = 0.0  # seconds that its sites ask for (Crawl-delay), also if the crawl's are more
     recent: dict[int, None] = field(default_factory=dict)
     noted_ms: int = 0  # the delay of its own that is in the ledger; -1: one may be
     outdated: bool = False  # the store may know more of its origins by its next turn
@@ -127,11 +128,16 @@ class Scheduler:
             ready=now + max(0, lease.ready_ms - now_ms) / 1000,
             run=deque(lease.urls),
             origins=_known(lease),
-            noted_ms=-1 if lease.failures else lease.delay_ms,
+            asked=lease.delay_ms / 1000,
+            noted_ms=-1 if lease.failures else self._noted_ms(lease.delay_ms),
             allowed_ms=lease.ready_ms,
         )
         self.held[held.id] = held
         return held
+
+    def _noted_ms(self, asked_ms: int) -> int:
+        """What the ledger has of a domain that asks for so much: more than the crawl's delay."""
+        return asked_ms if asked_ms > self.delay * 1000 else 0
 
     def refilled(self, runs: dict[int, list[QueuedUrl]]) -> None:
         """More URLs of domains that had run out of them; those that got none leave."""
@@ -251,6 +257,22 @@ class Scheduler:
         self._waiting.clear()
         self._out_of_urls.clear()
 
+    def change_delay(self, delay: float, least: float, now: float) -> None:
+        """The crawl's delay changed. Domains that wait since a visit do so for as much longer; or
+        none waits for longer than the new delay, unless its site asks for it or is busy. `least`:
+        the shortest delay by which they may be scheduled."""
+        before, self.delay = self.delay, delay
+        if delay == before:
+            return
+        for held in self.held.values():
+            held.ready = _moved(held, min(least, before) if delay > before else before, delay, now)
+            held.delay = max(delay, held.asked)
+        moved, self._waiting = [entry[2] for entry in self._waiting], []
+        moved += self._ready
+        self._ready.clear()
+        for held in moved:
+            self._place(held)
+
     def try_all_origins(self) -> None:
         """Origins that were given up may be tried again: the crawl's rules have changed."""
         for held in self.held.values():
@@ -266,6 +288,17 @@ class Scheduler:
     @property
     def ready_count(self) -> int:
         return len(self._ready)
+
+
+def _moved(held: Held, before: float, delay: float, now: float) -> float:
+    """When a held domain may be visited after the crawl's delay has changed."""
+    if delay < before:
+        least = now + max(delay, held.asked)
+        return held.ready if held.failures else min(held.ready, least)
+    visited = held.pages or held.origins or held.failures
+    longer = max(delay, held.asked) - max(before, held.asked)
+    # Nobody has to wait for more than the whole delay from now on.
+    return max(held.ready, min(held.ready + longer, now + delay)) if visited else held.ready
 
 
 def _known(lease: Lease) -> dict[str, KnownOrigin]:

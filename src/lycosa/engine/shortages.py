@@ -54,6 +54,11 @@ class Shortages:
         else:
             self._set_fetches(self._files.short(self._scheduler.visiting))
 
+    def change_fetches(self, fetches: int) -> None:
+        """The engine is meant to have so many under way; more than that finish."""
+        self._files.change(fetches)
+        self._set_fetches(self._files.now)
+
     def look(self, now: float) -> None:
         """About once a second: a few more fetches are tried again."""
         fetcher = self._fetcher

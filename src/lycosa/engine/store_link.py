@@ -15,6 +15,7 @@ from lycosa.engine.ledger_thread import LedgerLines
 from lycosa.errors import StoreGone, engine_exit
 from lycosa.frontier.backoff import Patience
 from lycosa.log import get_logger
+from lycosa.settings.steered import Steered
 
 STOP_GRACE = 10.0  # seconds in which fetches in flight may finish after `stop`
 STOP_LOOK = 0.05  # seconds between two looks whether they have
@@ -23,7 +24,8 @@ log = get_logger("engine")
 
 
 class StoreLink:
-    """The exchanges of one engine, one at a time. `cancel` cuts all its fetches off."""
+    """The exchanges of one engine, one at a time. `cancel` cuts all its fetches off, `steered` is
+    told what the store says of settings that have changed."""
 
     def __init__(
         self,
@@ -33,6 +35,7 @@ class StoreLink:
         ledger_lines: LedgerLines,
         patience: Patience,
         cancel: Callable[[], None],
+        steered: Callable[[Steered], None] = lambda said: None,
     ) -> None:
         self.exit_code: int | None = None  # of the engine, once it is at its end
         self._engine = engine
@@ -41,6 +44,7 @@ class StoreLink:
         self._ledger_lines = ledger_lines
         self._patience = patience
         self._cancel = cancel
+        self._steered = steered
         self._began = 0.0  # the exchange under way
         self._size = (0, 0)  # its pages and links
         self._under_way: tuple[Exchange, bool] | None = None  # and whether it is the last one
@@ -96,6 +100,9 @@ class StoreLink:
         lag = self._core.stats.store_lag_s = now - self._began
         self._core.outbox.backlog.settled(*self._size, lag)
         self._core.absorb(reply, now)
+        if reply.steered is not None:
+            self._ledger_lines.delay = self._core.rules.visit.delay
+            self._steered(reply.steered)
         self._ledger_lines.note_clock()
         self._patience.over()
         if last:

@@ -69,6 +69,7 @@ class VisitOrigins:
         """
         known = self._held.origins.get(parts.origin)
         if known is not None and self._fresh(known.record):
+            self._heed(known.rules())
             return known.rules(), ""
         aim, hops = errands.where(parts.origin, known, self._result.ended_ms)
         while True:
@@ -153,11 +154,17 @@ class VisitOrigins:
         if politeness.asks_too_much(rules.crawl_delay):
             self._give_up(record, politeness.DELAY_TOO_LONG)
             return
-        delay = politeness.domain_delay(self._rules.delay, rules.crawl_delay)
-        if delay > held.delay:
-            held.delay = result.learnt_delay = delay
+        self._heed(rules)
         if self._rules.sitemaps:
             result.found += [(url, 0, int(Flag.SITEMAP)) for url in rules.sitemaps]
+
+    def _heed(self, rules: robots.Rules) -> None:
+        """Learn the Crawl-delay of an origin, also one that is shorter than the crawl's delay: that
+        may be shortened one day."""
+        asked = rules.crawl_delay or 0.0
+        if asked > self._held.asked and not politeness.asks_too_much(asked):
+            self._held.asked = self._result.learnt_delay = asked
+            self._held.delay = politeness.domain_delay(self._held.delay, asked)
 
     # -- failures -----------------------------------------------------------------------------
 

@@ -50,6 +50,11 @@ class Away:
     def __init__(self) -> None:
         self._wait = self._until = 0.0
 
+    @property
+    def now(self) -> bool:
+        """Whether the last question found it away."""
+        return self._wait > 0
+
     def ask(self, question: Callable[[], T], otherwise: T) -> T:
         if engine_now() < self._until:
             return otherwise

@@ -8,7 +8,7 @@ clock. Knows nothing of HTTP, robots.txt or scheduling.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lycosa.frontier.open import (
@@ -25,6 +25,7 @@ from lycosa.frontier.open import (
 from lycosa.frontier.rules import ANSWER_MS, EXCLUDED, StoreRules
 from lycosa.frontier.values import (
     Batch,
+    Change,
     Committed,
     Deferral,
     LeftOut,
@@ -46,6 +47,7 @@ __all__ = [
     "EXCLUDED",
     "HELPERS",
     "Batch",
+    "Change",
     "Committed",
     "Deferral",
     "EngineFrontier",
@@ -73,6 +75,7 @@ __all__ = [
 class StoreConnection(Protocol):
     """What everybody asks of an open store."""
 
+    rules: StoreRules
     server_clock: bool  # its time is not ours: engines measure the difference at every commit
 
     @property
@@ -81,6 +84,12 @@ class StoreConnection(Protocol):
 
     def now_ms(self) -> int:
         """The store's time."""
+
+    def setting(self, key: str) -> str | None:
+        """What is kept of the whole crawl under a key; None: nothing."""
+
+    def obey(self, rules: StoreRules) -> None:
+        """From now on this connection applies these rules."""
 
     def close(self) -> None: ...
 
@@ -112,6 +121,10 @@ class EngineFrontier(StoreConnection, Protocol):
 
     def watch(self) -> Committed:
         """What a commit tells, without writing: for an engine that has nothing to commit."""
+
+    def postpone(self, until: Sequence[tuple[int, int]]) -> None:
+        """Domains that were given back, by id, may be visited only from these moments on, or later
+        if that was said before."""
 
     def exclusions(self) -> list[str]:
         """The domains, suffixes and patterns that are never fetched."""
@@ -194,9 +207,13 @@ class SupervisorFrontier(StoreConnection, Protocol):
     def committed_segments(self) -> dict[tuple[SegmentKind, int], int]:
         """How much of each segment is committed."""
 
-    def setting(self, key: str) -> str | None: ...
-
     def put_settings(self, settings: Mapping[str, Any]) -> None: ...
+
+    def steer(self, change: Callable[[Callable[[str], str | None], int], Change]) -> None:
+        """Change settings of a crawl that may be running, and let every engine hear of it: one
+        transaction. `change` gets a look at what is stored, and the store's time; it may be called
+        again. With a longer delay the domains that wait do so for as much longer; with a shorter
+        one none waits for longer than that, unless its site asked for it or is busy."""
 
     def put_exclusions(self, lines: Iterable[str]) -> None: ...
 
@@ -213,5 +230,3 @@ class SupervisorFrontier(StoreConnection, Protocol):
 
 class Frontier(EngineFrontier, SupervisorFrontier, Protocol):
     """A store with all its verbs: what `open_frontier` opens."""
-
-    rules: StoreRules

@@ -289,20 +289,20 @@ class Reader:
     def add_exclusions(self, lines: list[str]) -> int:
         """Add lines; engines hear of them within a second. Returns how many there are."""
         with self._source.writing() as run:
+            run(self._sql["rules_changed"], {})  # first, as in `steer`
             for line in lines:
                 run(self._sql["exclusion_insert"], {"line": line})
-            run(self._sql["rules_changed"], {})
         return len(self.exclusions()[1])
 
     def remove_exclusions(self, lines: Collection[str]) -> int:
         """Take lines away, also those of --exclude-file; returns how many are left."""
         with self._source.writing() as run:
+            run(self._sql["rules_changed"], {})  # first, as in `steer`
             for line in lines:
                 run(self._sql["exclusion_delete"], {"line": line})
             for (stored,) in run(self._sql["setting_get"], {"key": SETTINGS_KEY}):
                 kept = without_exclusions(stored, lines)
                 run(self._sql["setting_put"], {"key": SETTINGS_KEY, "value": kept})
-            run(self._sql["rules_changed"], {})
         return len(self.exclusions()[1])
 
     def left_out(self) -> Iterator[LeftOut]:

@@ -10,6 +10,7 @@ import orjson
 from lycosa.frontier.keys import (
     FINISHED_KEY,
     LOST_KEY,
+    PAUSED_KEY,
     SEEDS_LOADED_KEY,
     STARTED_KEY,
     STOP_KEY,
@@ -42,6 +43,7 @@ def summed(engines: list[EngineSummary], settings: Mapping[str, Any]) -> dict[st
         "lost": sum(int(settings[key]) for key in settings if key.startswith(LOST_KEY)),
         "finished": settings.get(FINISHED_KEY) == "1",
         "stop_requested": settings.get(STOP_KEY) == "1",
+        "pause": orjson.loads(settings.get(PAUSED_KEY) or "null"),
         "engines": [each for each in engines if each["id"]],
     }
 

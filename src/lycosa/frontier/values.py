@@ -105,6 +105,15 @@ class Committed:
     refused: list[SharedRobots] = field(default_factory=list)  # errands out of scope
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is changed in a crawl that may be running: settings to store, and with a new delay, in
+    ms, the shortest by which domains may be scheduled and the one that holds from now on."""
+
+    settings: dict[str, Any]
+    delay_ms: tuple[int, int] | None = None
+
+
 class LeftOut(NamedTuple):
     """A URL that an exclusion took out of the queue."""
 

@@ -20,6 +20,10 @@ from lycosa.units import duration, rate, size
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _CLEAR_BELOW = "\x1b[J"
 _MIB = 1024**2
+_PAUSED = {
+    "user": f"no visit is started; '{called('unpause')}' goes on",
+    "disk": "no visit is started; it goes on when there is room on the disk",
+}
 
 
 @dataclass(slots=True)
@@ -48,6 +52,7 @@ class Snapshot:
     max_pages: int = 0  # 0: no limit
     max_duration: float = 0.0  # s; 0: no limit
     limiting: str = ""
+    paused: str = ""  # by whom, see `Stats`
     stopping: bool = False
 
 
@@ -66,6 +71,8 @@ def render(now: Snapshot, width: int) -> list[str]:
         rows.insert(5, ("retries", f"{kinds(now.retries)} (tried again later)"))
     if repeated := repeats(now.duplicates, now.near_duplicates):
         rows.insert(1, ("repeats", repeated))
+    if now.paused and not now.stopping:
+        rows.append(("paused", _PAUSED[now.paused]))
     if now.stopping:
         rows.append(("stopping", "finishing what is in flight; press Ctrl-C again to cut it off"))
     return [_fit(f"{name:>10}  {text}", width) for name, text in rows]

@@ -16,6 +16,7 @@ from math import inf
 
 from lycosa.clock import engine_now
 from lycosa.engine import summaries
+from lycosa.engine.open_files import share
 from lycosa.engine.orders import EngineOrders
 from lycosa.engine.poison import Mark
 from lycosa.log import get_logger
@@ -27,9 +28,7 @@ from lycosa.node.figures import SeenEngine
 from lycosa.node.presence import Presence
 from lycosa.settings.values import CrawlSettings, NodeSettings
 
-SPARE_FILES = 200  # beside those of the fetches: database, segments, epoll, pipes
 TRIES, QUICK = 10, 0.001  # questions for the time; seconds within which an answer is good
-FILES_PER_FETCH = 1.1  # TLS keeps closing sockets for a moment
 
 log = get_logger("node")
 
@@ -45,7 +44,7 @@ def engine_orders(
     addresses_from = engine_now() + crawl.ip_delay if resumed else 0.0
     return EngineOrders(
         crawl=replace(crawl, exclude=()),
-        node=replace(node, data_dir=root),
+        node=replace(node, data_dir=root, notify=()),
         node_name=presence.name,
         index=0,
         fetches=_fetches_per_engine(node),
@@ -77,15 +76,15 @@ def _fetches_per_engine(node: NodeSettings) -> int:
     """Concurrent fetches: what was asked for, or what the open-file limit allows."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    wanted = max(1, -(-node.max_workers // node.engines))
-    allowed = max(10, int((hard - SPARE_FILES) / FILES_PER_FETCH))
-    if hard != resource.RLIM_INFINITY and wanted > allowed:
+    allowed = share(
+        node.max_workers, node.engines, None if hard == resource.RLIM_INFINITY else hard
+    )
+    if allowed < share(node.max_workers, node.engines, None):
         log.warning(
             f"the open-file limit is {hard}: {allowed * node.engines} concurrent fetches instead "
             f"of {node.max_workers}; raise it with 'ulimit -n' for more"
         )
-        return allowed
-    return wanted
+    return allowed
 
 
 class Engines:
@@ -98,6 +97,7 @@ class Engines:
         self._running: dict[int, EngineProcess] = {}  # by index
         self._ended = Stats(engines=0)  # counts of engines that ended during this run
         self._notes_of_ended: summaries.NoteSummary = {}
+        self._paused = False  # by this node, see `pause`
 
     @property
     def fetches(self) -> int:
@@ -140,6 +140,8 @@ class Engines:
         inherited = (self._lock, *shared_memory.descriptors(self._orders.memory))
         engine = engine_process.start(replace(self._orders, index=index), inherited)
         self._running[index] = engine
+        if self._paused:
+            engine.tell(b"pause")
         self.watch(engine.fileno(), partial(self._read, engine))
 
     def start_again(self, index: int) -> None:
@@ -154,6 +156,22 @@ class Engines:
         """Ask all engines to finish what is under way, commit and end."""
         for engine in self._running.values():
             engine.tell(b"stop")
+
+    def pause(self, paused: bool) -> None:
+        """Let all engines of this node, and those that are started later, start no visit; or, with
+        False, let them go on."""
+        self._paused = paused
+        for engine in self._running.values():
+            engine.tell(b"pause" if paused else b"unpause")
+
+    def steer(self, crawl: CrawlSettings, max_workers: int, max_pages: int) -> None:
+        """Engines that are started from now on are told these. Those that run hear it themselves,
+        with their next commit."""
+        orders = replace(self._orders, crawl=replace(crawl, exclude=()), max_pages=max_pages)
+        if max_workers != orders.node.max_workers:
+            node = replace(orders.node, max_workers=max_workers)
+            orders = replace(orders, node=node, fetches=_fetches_per_engine(node))
+        self._orders = orders
 
     def kill(self, ids: Collection[int], why: str) -> None:
         """Kill some engines; they are found dead when their processes have ended."""

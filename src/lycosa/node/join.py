@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import orjson
 
 from lycosa.errors import UserError
-from lycosa.frontier.keys import CRAWL_KEY, DELAYS_KEY, MAX_PAGES_KEY, SETTINGS_KEY, STOP_KEY
+from lycosa.frontier.keys import (
+    CRAWL_KEY,
+    DELAYS_KEY,
+    MAX_PAGES_KEY,
+    MAX_PAGES_SET_KEY,
+    SETTINGS_KEY,
+    STOP_KEY,
+)
 from lycosa.frontier.protocol import Frontier
 from lycosa.log import get_logger
 from lycosa.node import datadir
@@ -64,11 +71,12 @@ def _refuse_difference(
 
 def _change(frontier: Frontier, crawl: CrawlSettings, max_pages: int, stored_pages: int) -> None:
     note_changes(frontier, crawl)
-    if stored_pages and not max_pages:
+    limit = page_limit(frontier, max_pages)
+    if stored_pages and not limit[MAX_PAGES_KEY]:
         log.warning(
             f"the limit of {stored_pages} pages no longer holds: repeat --max-pages to keep it"
         )
-    frontier.put_settings({SETTINGS_KEY: as_stored(crawl), STOP_KEY: 0, MAX_PAGES_KEY: max_pages})
+    frontier.put_settings({SETTINGS_KEY: as_stored(crawl), STOP_KEY: 0, **limit})
     frontier.put_exclusions(crawl.exclude)
 
 
@@ -85,10 +93,16 @@ def note_changes(frontier: Frontier, crawl: CrawlSettings) -> None:
         frontier.put_settings({DELAYS_KEY: orjson.dumps(delays).decode()})
 
 
+def page_limit(frontier: Frontier, max_pages: int) -> dict[str, int]:
+    """The page limit to store at a start: what was given (0: nothing), or what `lycosa set` said
+    before."""
+    kept = 0 if max_pages else int(frontier.setting(MAX_PAGES_SET_KEY) or 0)
+    stored = int(frontier.setting(MAX_PAGES_KEY) or 0) if kept else 0
+    return {MAX_PAGES_KEY: max_pages or stored, MAX_PAGES_SET_KEY: kept}
+
+
 def shared_limits(frontier: Frontier, limits: RunLimits) -> RunLimits:
-    """The limits of a run, with the page limit that holds for all nodes of a crawl on a server."""
-    if not frontier.server_clock:
-        return limits
+    """The limits of a run, with the page limit that holds for all nodes of a crawl."""
     return replace(limits, max_pages=int(frontier.setting(MAX_PAGES_KEY) or 0))
 
 

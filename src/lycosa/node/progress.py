@@ -49,6 +49,11 @@ class Progress:
         self._first_visits = FirstVisits()
         self._rates = Rates()
         self._earlier = self._earlier_runs()
+        self.latest = Snapshot()  # that was made last
+
+    def steer(self, limits: RunLimits, delay: float, fetches: int) -> None:
+        """These have changed."""
+        self._limits, self._delay, self._fetches = limits, delay, fetches
 
     def totals(self) -> tuple[int, bool]:
         """Pages of the whole crawl, and whether somebody asked it to stop; raises StoreGone."""
@@ -76,7 +81,7 @@ class Progress:
         self._rates.add(now, stats)
         if warning := self._first_visits.look(stats, now - self.began):
             self._output.say(warning, log.warning)
-        return Snapshot(
+        self.latest = Snapshot(
             elapsed=now - self.began,
             pages=stats.pages,
             run_pages=run.pages,
@@ -98,8 +103,10 @@ class Progress:
             max_pages=self._limits.max_pages,
             max_duration=self._limits.max_duration,
             limiting=limiting(stats, self._delay, self._fetches),
+            paused=stats.paused,
             stopping=stopping,
         )
+        return self.latest
 
     def last(self, run: Stats) -> Snapshot:
         """The snapshot at the end of a run, with the counts of the whole crawl."""
@@ -172,7 +179,7 @@ class Output:
         if self._drawing:
             self._screen.draw(snapshot)
         else:
-            log.info("crawling", **line(snapshot))
+            log.info("paused" if snapshot.paused else "crawling", **line(snapshot))
 
     def say(self, text: str, tell: Callable[[str], object]) -> None:
         """Log something, after the view was taken off the terminal."""

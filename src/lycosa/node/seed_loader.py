@@ -131,7 +131,7 @@ class Loader:
     def _links(self, name: str, entries: list[Seed | BadSeed]) -> Iterator[Link]:
         for entry in entries:
             if isinstance(entry, Seed):
-                yield _link(entry)
+                yield seed_link(entry)
             elif (name, entry.line) > self._bad_told:  # a chunk may be read twice
                 self._bad_told = (name, entry.line)
                 self.bad += 1
@@ -160,5 +160,6 @@ def renamed(node: str, key: str) -> str:
     return seeds_key(node, name) if name != key and name.isdigit() else key
 
 
-def _link(seed: Seed) -> Link:
+def seed_link(seed: Seed) -> Link:
+    """A seed as it goes into the frontier."""
     return (domain_id(seed.domain), fingerprint(seed.url), seed.url, 0, seed.domain, seed.flags)

@@ -32,7 +32,7 @@ from lycosa.frontier.protocol import DATABASE, Frontier, is_server, open_reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.log import get_logger
 from lycosa.node import datadir, original, rescue
-from lycosa.node.join import as_stored, join, note_changes
+from lycosa.node.join import as_stored, join, note_changes, page_limit
 from lycosa.node.losses import name_losses
 from lycosa.node.presence import Presence
 from lycosa.settings.stored import node_json, node_key
@@ -59,7 +59,7 @@ def open_crawl(
     if resume:
         _refuse_copy(node.data_dir / DATABASE, limits.moved)
     datadir.copy_seeds(node.data_dir, sources, more=resume)
-    return _open_file(crawl, node, resume)
+    return _open_file(crawl, node, limits.max_pages, resume)
 
 
 def hold_name(frontier: Frontier) -> AbstractContextManager[object]:
@@ -128,7 +128,7 @@ def _begin(
 # -- on SQLite ------------------------------------------------------------------------------------
 
 
-def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Presence:
+def _open_file(crawl: CrawlSettings, node: NodeSettings, max_pages: int, resume: bool) -> Presence:
     path = node.data_dir / DATABASE
     if not resume:
         create(path, crawl)
@@ -144,6 +144,7 @@ def _open_file(crawl: CrawlSettings, node: NodeSettings, resume: bool) -> Presen
     frontier.put_settings(
         {
             SETTINGS_KEY: as_stored(crawl),
+            **page_limit(frontier, max_pages),
             node_key(): orjson.dumps(node_json(node)).decode(),
             ORIGINAL_KEY: original.identity_json(path),
             STOP_KEY: 0,

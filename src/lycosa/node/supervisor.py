@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from lycosa.called import called
@@ -24,22 +24,28 @@ from lycosa.frontier.protocol import check_server, is_server, open_frontier
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.node import datadir, join, seed_sources, start
+from lycosa.node.changes import Changes
 from lycosa.node.deaths import QuickDeaths
-from lycosa.node.display import summary
+from lycosa.node.disk_room import DiskRoom, free_bytes
+from lycosa.node.display import Snapshot, summary
 from lycosa.node.engine_process import EngineProcess
 from lycosa.node.engines import Engines, engine_orders
 from lycosa.node.history import Recorder
+from lycosa.node.news import News
 from lycosa.node.presence import Presence
 from lycosa.node.progress import Progress
 from lycosa.node.rescue import Rescue
 from lycosa.node.seed_loader import Loader
 from lycosa.node.signals import StopSignals
 from lycosa.node.store_watch import StoreWatch
+from lycosa.settings.steered import CrawlPause, Steered, rules_now
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
-from lycosa.terminal import redact
+from lycosa.terminal import one_line, redact
+from lycosa.units import size
 
 TURN_SECONDS = 0.2
 CHECK_SECONDS = 0.5  # between two looks at what may end the run
+STEERED = ("max_workers", "min_free_disk")  # settings of a node that may change during a run
 STOP_SECONDS = 15.0  # after a stop was asked for, engines are killed: they take 10 (`STOP_GRACE`)
 
 log = get_logger("node")
@@ -85,6 +91,7 @@ class Ending:
     code: int = 0  # the exit code
     failure: str = ""  # why the run can't go on
     finished: bool = False  # nothing is left to fetch
+    why: str = ""  # it was stopped, in a few words
 
 
 class Supervisor:
@@ -99,6 +106,7 @@ class Supervisor:
         lock: int,
     ) -> None:
         frontier = presence.frontier
+        self.crawl = crawl
         self.node = node
         self.limits = limits
         self.presence = presence
@@ -115,6 +123,10 @@ class Supervisor:
         rules, now_ms = crawl.store_rules(), frontier.now_ms
         connect = partial(open_frontier, node.store, node.data_dir, rules, now_ms)
         self.loader = Loader(node.data_dir, partial(connect, name="lycosa seeds"), presence.name)
+        self.news = News(node, presence.name, self.progress)
+        self.changes = Changes(frontier, presence.name)
+        self.pause: CrawlPause | None = None  # of the whole crawl, by a user
+        self.disk = DiskRoom(node.min_free_disk)
         self._checked = engine_now()
 
     # -- the loop -----------------------------------------------------------------------------
@@ -135,6 +147,8 @@ class Supervisor:
 
     def _begin(self) -> None:
         """Load seeds until engines have something to do, then start them."""
+        self.away.ask(self._heed_changes, None)
+        self._look_at_disk()
         self.loader.start()
         # Which domains are seeded must be known before links can be judged by it.
         seeded_only = self.presence.frontier.rules.seeded_only
@@ -217,6 +231,8 @@ class Supervisor:
     def _stats(self) -> Stats:
         stats = self.engines.stats()
         stats.loading_seeds = not self.loader.done.is_set()
+        if self.pause is not None or self.disk.low:
+            stats.paused = "user" if self.pause is not None else "disk"
         return stats
 
     # -- what ends a run ----------------------------------------------------------------------
@@ -233,6 +249,8 @@ class Supervisor:
             if now - self.ending.since > STOP_SECONDS:
                 self.engines.kill_all()
             return
+        self._look_at_disk()
+        self._look_for_alarms()
         if 0 < self.limits.max_duration <= now - self.progress.began:
             self.stop("the time limit is reached")
         else:
@@ -240,13 +258,14 @@ class Supervisor:
         self.engines.kill_hanging(now)
 
     def _check_store(self) -> None:
+        self._heed_changes()
         pages, stop = self.progress.totals()
         self._check_server()
         if stop:
             self.stop(f"asked to stop by '{called('stop')}'", EXIT_STOPPED)
         elif 0 < self.limits.max_pages <= pages:
             self.stop(f"the limit of {self.limits.max_pages} pages is reached")
-        elif self.loader.done.is_set() and self.presence.frontier.finished():
+        elif self.pause is None and self.loader.done.is_set() and self.presence.frontier.finished():
             self.ending.finished = True
             self.stop("")
         self.rescue.check()
@@ -264,11 +283,66 @@ class Supervisor:
         )
         self.loader.start()
 
+    def _look_for_alarms(self) -> None:
+        stats = self._stats()
+        self.news.look(stats, not stats.paused and (stats.ready > 0 or self.away.now))
+
+    # -- what may change ----------------------------------------------------------------------
+
+    def _heed_changes(self) -> None:
+        """Go on by what somebody changed in the store. Engines hear it themselves: here is what
+        their supervisor shows, and tells those that it starts later."""
+        said = self.changes.look()
+        if said is None:
+            return
+        if said.crawl is not None:
+            self.crawl = said.crawl
+            frontier = self.presence.frontier
+            frontier.obey(rules_now(frontier.rules, said.crawl))
+        if said.max_pages is not None:
+            self.limits = replace(self.limits, max_pages=said.max_pages)
+        if said.node:
+            names = {name: said.node[name] for name in STEERED if name in said.node}
+            self.node = replace(self.node, **names)
+        self.disk.least = self.node.min_free_disk
+        self.engines.steer(self.crawl, self.node.max_workers, self.limits.max_pages)
+        self.progress.steer(self.limits, self.crawl.delay, self.engines.fetches)
+        self._heed_pause(said)
+
+    def _heed_pause(self, said: Steered) -> None:
+        before, self.pause = self.pause, said.pause
+        if self.pause is not None and before is None:
+            why = f" ({one_line(self.pause.why)})" if self.pause.why else ""
+            self.progress.say(f"the crawl is paused{why}: go on with '{self._called('unpause')}'")
+            self.news.tell("paused", f"The crawl is paused{why}.")
+        elif self.pause is None and before is not None:
+            self.progress.say("the crawl is no longer paused")
+            self.news.tell("unpaused", "The crawl is no longer paused.")
+
+    def _look_at_disk(self) -> None:
+        """Pause the engines of this node while its disk is nearly full."""
+        free = free_bytes(self.node.data_dir)
+        if not self.disk.look(free):
+            return
+        self.engines.pause(self.disk.low)
+        event, text = "disk-low", f"the disk is nearly full: {self._room(free or 0)}"
+        if not self.disk.low:
+            event, text = "disk-room", f"there is room on the disk again ({size(free or 0)})"
+        self.progress.say(text)
+        self.news.tell(event, f"{text[:1].upper()}{text[1:]}.")
+
+    def _room(self, free: int) -> str:
+        return (
+            f"{size(free)} are free in {self.node.data_dir}, --min-free-disk is"
+            f" {size(self.disk.least)}; no visit is started until there is room"
+        )
+
     def stop(self, why: str, code: int = 0) -> None:
         """Ask all engines to finish, commit and end; the first call counts."""
         if self.ending.since:
             return
         self.ending.since, self.ending.code = engine_now(), self.ending.code or code
+        self.ending.why = why
         if why:
             self.progress.say(why)
         self.engines.stop()
@@ -285,6 +359,8 @@ class Supervisor:
         self.progress.close()
         if self.store.gone():
             print(f"lycosa: {self.ending.failure}", file=sys.stderr)
+            self._tell_end(self.progress.latest)
+            self.news.close()
             return self.ending.code
         ended = "finished" if self.ending.finished else "stopped"
         stats = self._stats()
@@ -292,6 +368,8 @@ class Supervisor:
         state = "failed" if self.ending.failure else ended
         self.history.end(stats, shown, state, self.engines.notes())
         with suppress(StoreError):  # a store that fails now must not hide how the run ended
+            # Somebody may have added seeds since the engines were asked to stop.
+            self.ending.finished &= self.presence.frontier.finished()
             if self.ending.finished:
                 self.presence.frontier.put_settings({FINISHED_KEY: 1})
             self.presence.leave()
@@ -299,17 +377,33 @@ class Supervisor:
             self._fail(self.store.damage)
         self._print_summary()
         self.presence.frontier.close()
+        self.news.close()
         # A signal while seeds were loading ends a run before `stop` is called.
         unbegun = self.signals.count and not self.ending.finished
         return self.ending.code or (EXIT_STOPPED if unbegun else 0)
 
+    def _tell_end(self, last: Snapshot) -> None:
+        """Tell whoever wants to know how the run ended."""
+        if self.ending.failure:
+            self.news.tell("failed", self.ending.failure, last)
+        elif self.ending.finished:
+            self.news.tell("finished", "The crawl is finished: nothing is left to fetch.", last)
+        else:
+            why = self.ending.why or "somebody asked for it"
+            self.news.tell("stopped", f"The crawl has stopped: {why}.", last)
+
+    def _called(self, *words: str) -> str:
+        """A command about this crawl, as the user would write it."""
+        store = ("--store", redact(self.node.store)) if is_server(self.node.store) else ()
+        return called(*words, "--data-dir", self.node.data_dir, *store)
+
     def _print_summary(self) -> None:
         directory = self.node.data_dir
         store = redact(self.node.store) if is_server(self.node.store) else ""
-        named = ("--store", store) if store else ()
-        hint = called("crawl", "--resume", "--data-dir", directory, *named)
+        hint = self._called("crawl", "--resume")
         snapshot = self.progress.last(self._stats())
         if self.ending.failure:
             print(f"lycosa: {self.ending.failure}", file=sys.stderr)
+        self._tell_end(snapshot)
         for text in summary(snapshot, str(directory), self.ending.finished, hint, store):
             print(text)

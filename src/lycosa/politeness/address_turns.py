@@ -55,7 +55,7 @@ class AddressTurns:
     """Turns at addresses, as one engine sees them. `pause` and `longest` (a visit) in seconds."""
 
     def __init__(self, pause: float, longest: float, table: AddressTable) -> None:
-        self._pause = pause
+        self.pause = pause
         self._longest = longest
         self._table = table
         self._usual = 0.0  # seconds that a visit takes, so that turns are not given out too close
@@ -70,7 +70,7 @@ class AddressTurns:
             self._waiting[address] += place == NOWHERE
             return now + AT_LEAST, place or QUEUED
         next_turn, busy_until = known
-        step = self._pause + self._usual
+        step = self.pause + self._usual
         if busy_until <= now and (place or next_turn <= now):
             self._table.put(address, max(next_turn, now + step), now + self._longest)
             self._begun[address] = now
@@ -79,7 +79,7 @@ class AddressTurns:
         if place >= NEXT or (place == QUEUED and self._next[address] < MOST_NEXT):
             self._next[address] += place == QUEUED
             self._table.put(address, next_turn, busy_until)
-            return min(busy_until, now + max(self._pause / 2, AT_LEAST)), max(place, NEXT)
+            return min(busy_until, now + max(self.pause / 2, AT_LEAST)), max(place, NEXT)
         turn = max(next_turn, min(busy_until, now + step))
         self._table.put(address, turn + step, busy_until)
         self._waiting[address] += place == NOWHERE
@@ -94,7 +94,7 @@ class AddressTurns:
         if max(known) > now:
             self._table.put(address, next_turn, busy_until)
             return False
-        self._table.put(address, now + self._pause + self._usual, now + self._longest)
+        self._table.put(address, now + self.pause + self._usual, now + self._longest)
         self._begun[address] = now
         return True
 
@@ -113,9 +113,9 @@ class AddressTurns:
         if known is None:
             return False
         del self._begun[address]
-        self._usual += (min(end - begun, self._pause + 1.0) - self._usual) / 10
+        self._usual += (min(end - begun, self.pause + 1.0) - self._usual) / 10
         next_turn, busy_until = known
-        free = end + self._pause
+        free = end + self.pause
         if busy_until > begun + self._longest:  # it took too long, and another visit began
             free = max(free, busy_until)
         self._table.put(address, next_turn, free)

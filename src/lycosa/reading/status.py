@@ -42,6 +42,7 @@ def gathered(
     if not found["running"]:
         for engine in found["engines"]:
             engine["alive"] = False  # the directory is free, so its lease means nothing
+    found["paused"] = paused_by(found)
     found["limit"] = limit_of(found, stored) if found["running"] else ""
     found["waits"] = long_waits(found["waits"], stored)
     found["loop"] = loop_of(found["engines"])
@@ -141,6 +142,15 @@ def is_alive(engine: dict[str, Any], now_ms: int) -> bool:
     return bool(engine["alive"]) and engine.get("lease_until", now_ms + 1) > now_ms
 
 
+def paused_by(found: dict[str, Any]) -> str:
+    """Who pauses the crawl: "user" the whole of it, "disk" every node that works on it; "" if
+    nobody does."""
+    if found.get("pause"):
+        return "user"
+    alive = [each for each in found["engines"] if is_alive(each, found["now_ms"])]
+    return "disk" if alive and all(each.get("paused") == "disk" for each in alive) else ""
+
+
 def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     """What limits the speed now, by what the engines reported last."""
     from lycosa.metrics import Stats
@@ -154,6 +164,7 @@ def limit_of(found: dict[str, Any], stored: Mapping[str, Any]) -> str:
     stats = Stats.merge([Stats.from_dict(each) for each in alive])
     stats.queued, stats.domains = found["queued"], found["active"]
     stats.loading_seeds = not found["seeds_loaded"]
+    stats.paused = found.get("paused", "")
     nodes = {each.get("node", "") for each in alive} or {""}
     told = [stored_node({NODE_KEY: stored.get(node_key(name), "")}) for name in nodes]
     return limiting(stats, settings.delay, sum(each.get("max_workers", 1000) for each in told))
@@ -183,7 +194,8 @@ def loop_of(engines: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def state(found: dict[str, Any]) -> str:
-    """One word: finished, stopped, stopping, loading (and crawling what is loaded) or running."""
+    """One word: finished, stopped, stopping, paused, loading (and crawling what is loaded) or
+    running."""
     if found["finished"]:
         return "finished"
     alive = any(is_alive(each, found["now_ms"]) for each in found["engines"])
@@ -191,4 +203,6 @@ def state(found: dict[str, Any]) -> str:
         return "stopped"
     if found["stop_requested"]:
         return "stopping"
+    if found.get("paused"):
+        return "paused"
     return "running" if found["seeds_loaded"] else "loading"

@@ -47,18 +47,20 @@ def collect(
     _refuse_unknown_variables(environ)
     options = options_of(command)
     settable = [o for o in options if not o.flag_only]
-    found = {o.name: _read(o, flags[o.name], f"--{o.name}") for o in options if o.name in flags}
+    found = {
+        o.name: read_option(o, flags[o.name], f"--{o.name}") for o in options if o.name in flags
+    }
     for option in settable:
         raw = environ.get(option.variable, "")
         if raw and option.name not in found:
             parts = raw.split(",") if option.repeat else raw
-            found[option.name] = _read(option, parts, option.variable)
+            found[option.name] = read_option(option, parts, option.variable)
     file = found.get("config")
     from_file = _load(Path(str(file))) if file else {}
     for option in settable:
         if option.name in from_file and option.name not in found:
             where = f"{option.name} in {file}"
-            found[option.name] = _read(option, from_file[option.name], where)
+            found[option.name] = read_option(option, from_file[option.name], where)
     values = {o.name: o.default for o in options} | found
     return Values(values, frozenset(found), _exposed(options, flags))
 
@@ -76,7 +78,7 @@ def _exposed(options: list[Option], flags: Mapping[str, Any]) -> str:
     return ""
 
 
-def _read(option: Option, value: object, source: str) -> object:
+def read_option(option: Option, value: object, source: str) -> object:
     """The value of an option; UserError says what is wrong with it, and in which source."""
     if option.repeat:
         values = value if isinstance(value, list) else [value]

@@ -186,6 +186,11 @@ TEXT = ValueKind("a text", text_of)
 WHEN = ValueKind(
     "a time ago such as 90, 30m, 12h or 2d, or a day such as 2026-01-31", parse_when, "36500d"
 )
+FREE = ValueKind(
+    "a size such as 500M or 2G, or 0",
+    lambda v: 0 if str(v).strip() == "0" else int(at_most(parse_size(v), parse_size("90T"))),
+    "90T",
+)
 PATH = ValueKind("a path", parse_path)
 EMAIL = ValueKind("an email address such as you@example.org", parse_email)
 CONTACT = ValueKind("a URL that begins with http:// or https://", parse_contact_url)
@@ -196,10 +201,8 @@ NAMESERVER = ValueKind("an IP address, or one with a port such as 192.0.2.1:53",
 LANGUAGE = ValueKind("the code of a language such as de, pt or zh", parse_language)
 PORTS = ValueKind("pairs of ports such as 80=18080,443=18443", parse_port_map)
 
-READERS = (
-    *("status", "pages", "show", "why", "stop", "exclude", "retry", "audit", "verify"),
-    "queue",
-)
+STEERERS = ("stop", "pause", "unpause", "set", "seeds", "exclude", "retry")  # change a crawl
+READERS = ("status", "pages", "show", "why", "queue", *STEERERS, "audit", "verify")
 EVERY = ("crawl", "check", *READERS)
 EXPORTERS = ("export", "query")
 LOOKERS = ("domains", "domain", "top")
@@ -278,6 +281,8 @@ OPTIONS: tuple[Option, ...] = (
            "wait this long between the end of a visit to an IP address"
            " and the next; holds for the engines of one node", "TIME",
            unit="seconds", shared=True, shown_default="a 70th of the delay"),
+    Option("min-free-disk", FREE, 2 * KIB**3, "pause while less than this is free on the disk of"
+           " the data directory; 0: never", "SIZE", unit="bytes", shown_default="2G"),
     Option("warc", SWITCH, False, "keep responses as WARC files beside the text"),
     Option("sitemaps", SWITCH, False, "also find pages by the sitemaps that robots.txt names",
            shared=True),
@@ -311,6 +316,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("log-interval", seconds("1d", above=True), 5.0,
            "without a terminal, report progress this"
            " often", "TIME", unit="seconds", commands=LOGGERS),
+    Option("notify", TEXT, (), "tell this URL (http or https, by POST) or command (on its standard"
+           " input) as JSON when the crawl finished, failed, stopped, stalled, is paused or goes"
+           " on, when the disk is low, and when disk or DNS limit its speed", "URL|COMMAND",
+           repeat=True, shown_default="nobody"),
+    Option("stalled-after", seconds("30d", above=True), 600.0, "say so when nothing was fetched for"
+           " this long although something could be", "TIME", unit="seconds"),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
     Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *OF_NODES),
            flag_only=True),
@@ -387,6 +398,8 @@ OPTIONS: tuple[Option, ...] = (
            flag_only=True),
     Option("delay", seconds("1h"), 0.5, "wait this long between visits to a domain", "TIME",
            unit="seconds", commands=("demo",), flag_only=True),
+    Option("why", TEXT, "", "what is said of the pause to others who look", "TEXT",
+           commands=("pause",), flag_only=True),
     Option("requeue", SWITCH, False, "queue the pages again whose text is gone",
            commands=("verify",), flag_only=True),
     Option("mark-lost", SWITCH, False, "note what is gone, so that nobody looks for it",

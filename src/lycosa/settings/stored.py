@@ -16,7 +16,7 @@ from lycosa.settings.values import CrawlSettings, NodeSettings, cores
 
 _NODE_KEPT = (
     "warc", "tls_verify", "allow_private", "allow_network", "only_network", "ip_delay_exempt",
-    "nameservers", "port_map", "max_workers", "max_bandwidth",
+    "nameservers", "port_map", "max_workers", "max_bandwidth", "min_free_disk",
 )  # fmt: skip
 _FIELDS = {"allow-private-addresses": "allow_private", "nameserver": "nameservers"}
 

@@ -118,9 +118,12 @@ class NodeSettings:
     ip_delay_exempt: tuple[str, ...] = ()  # networks without a delay per address, beside CDNs
     nameservers: tuple[tuple[str, int], ...] = ()  # (): those of the system
     port_map: dict[int, int] = field(default_factory=dict)  # port of the URL -> connected to
+    min_free_disk: int = 2 * 1024**3  # bytes below which engines pause; 0: never
     log_level: str = "info"
     log_format: str = "text"
     log_interval: float = 5.0  # s
+    notify: tuple[str, ...] = ()  # URLs and commands; may hold secrets: never printed or stored
+    stalled_after: float = 600.0  # s without a visit
     view: bool = True
 
 

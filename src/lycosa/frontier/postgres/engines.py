@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.store import PostgresStore
@@ -59,6 +59,13 @@ class EngineTable:
             ids, until = zip(*sorted((id_of(n), now + ms) for n, ms in delays.items()), strict=True)
             self._store.execute("wait_longer", ids=int8s(ids), until=int8s(until))
         return rescued
+
+    def postpone(self, until: Sequence[tuple[int, int]]) -> None:
+        rows = dict(sorted(until))
+        ids, moments = int8s(rows), int8s(rows.values())
+        self._store.transaction(
+            lambda now: self._store.execute("wait_longer", ids=ids, until=moments)
+        )
 
     def _take_over(self, engine_id: int, since: int) -> int:
         self._store.execute("declare_dead", engine_id=engine_id)

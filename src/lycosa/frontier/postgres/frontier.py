@@ -57,6 +57,7 @@ class PostgresFrontier:
         self.claim = errands.claim
         self.commit = commits.commit
         self.watch = commits.watch
+        self.postpone = engines.postpone
         self.exclusions = overview.exclusions
         self.retire = engines.retire
 
@@ -79,6 +80,7 @@ class PostgresFrontier:
         self.committed_segments = overview.committed_segments
         self.setting = overview.setting
         self.put_settings = overview.put_settings
+        self.steer = overview.steer
         self.put_exclusions = overview.put_exclusions
         self.newest_ms = overview.newest_ms
         self.put_history = HistoryTable(store).put_history
@@ -88,6 +90,10 @@ class PostgresFrontier:
         # What only nodes that share a server need.
         self.opening = nodes.opening
         self.begin = nodes.begin
+
+    def obey(self, rules: StoreRules) -> None:
+        """From now on this connection applies these rules."""
+        self.rules = self.store.rules = self.store.timeline.rules = rules
 
     @property
     def db(self) -> Connection:

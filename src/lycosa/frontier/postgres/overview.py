@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.values import Change
 
 
 class Overview:
@@ -21,6 +22,23 @@ class Overview:
 
     def put_settings(self, settings: Mapping[str, Any]) -> None:
         self._store.transaction(lambda now: self._store.put(settings))
+
+    def steer(self, change: Callable[[Callable[[str], str | None], int], Change]) -> None:
+        def work(now: int) -> None:
+            # First: it locks a row, so that changes come one after the other.
+            self._store.execute("rules_changed")
+            made = change(lambda key: self._store.one("setting_get", key=key), now)
+            self._store.put(made.settings)
+            if made.delay_ms is not None:
+                self._reschedule(*made.delay_ms, now)
+
+        self._store.transaction(work)
+
+    def _reschedule(self, before: int, delay: int, now: int) -> None:
+        if delay > before:
+            self._store.execute("wait_as_much_longer", now=now, delay=delay, before=before)
+        else:
+            self._store.execute("wait_no_longer", now=now, delay=delay)
 
     def exclusions(self) -> list[str]:
         return [row[0] for row in self._store.read("exclusions")]

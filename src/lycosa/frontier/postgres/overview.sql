@@ -43,3 +43,37 @@ SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
     AND value::int8 + %(lease)s > (
         SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))
 LIMIT 1;
+
+-- wait_as_much_longer: the delay grew: who waits since a visit does so for as much longer, and nobody
+-- for longer than the whole delay from now on
+WITH waiting AS MATERIALIZED (
+    SELECT id FROM domains
+    WHERE engine_id <= 0 AND delay_ms < %(delay)s
+        AND polite_at > %(now)s - %(delay)s + greatest(delay_ms, %(before)s)
+    ORDER BY id FOR UPDATE
+)
+UPDATE domains AS d SET
+    polite_at = greatest(polite_at,
+        least(polite_at + %(delay)s - greatest(delay_ms, %(before)s), %(now)s + %(delay)s)),
+    ready_at = greatest(ready_at,
+        least(polite_at + %(delay)s - greatest(delay_ms, %(before)s), %(now)s + %(delay)s))
+FROM waiting WHERE d.id = waiting.id;
+
+-- wait_no_longer: the delay shrank: nobody waits for longer than it from now on, but those whose sites
+-- are busy, and those whose robots.txt may ask for a Crawl-delay that nobody noted (a line with a C, or
+-- packed rules: a Z)
+WITH waiting AS MATERIALIZED (
+    SELECT id FROM domains AS w
+    WHERE engine_id <= 0 AND failures = 0
+        AND polite_at > %(now)s + greatest(delay_ms, %(delay)s)
+        AND (delay_ms > 0 OR NOT EXISTS (
+            SELECT 1 FROM origins WHERE domain_id = w.id
+                AND (substring(rules from 1 for 1) IN ('\x43'::bytea, '\x5a'::bytea)
+                    OR position('\x0a43'::bytea in rules) > 0)))
+    ORDER BY id FOR UPDATE
+)
+UPDATE domains AS d SET
+    polite_at = %(now)s + greatest(delay_ms, %(delay)s),
+    ready_at = CASE WHEN ready_at = polite_at THEN %(now)s + greatest(delay_ms, %(delay)s)
+        ELSE ready_at END
+FROM waiting WHERE d.id = waiting.id;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from lycosa.errors import Bug
 from lycosa.frontier import queries
@@ -61,6 +61,11 @@ class EngineTable:
                 ],
             )
         return rescued
+
+    def postpone(self, until: Sequence[tuple[int, int]]) -> None:
+        with self._store.transaction():
+            rows = [{"id": ident, "until": moment} for ident, moment in until]
+            self._db.executemany(SQL["wait_longer"], rows)
 
     def _take_over(self, engine_id: int, since: int) -> int:
         self._db.execute(SQL["declare_dead"], (engine_id,))

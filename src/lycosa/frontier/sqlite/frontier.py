@@ -52,6 +52,7 @@ class SqliteFrontier:
         self.claim = errands.claim
         self.commit = commits.commit
         self.watch = commits.watch
+        self.postpone = engines.postpone
         self.exclusions = overview.exclusions
         self.retire = engines.retire
 
@@ -74,6 +75,7 @@ class SqliteFrontier:
         self.committed_segments = overview.committed_segments
         self.setting = overview.setting
         self.put_settings = overview.put_settings
+        self.steer = overview.steer
         self.put_exclusions = overview.put_exclusions
         self.newest_ms = overview.newest_ms
         self.put_history = HistoryTable(store).put_history
@@ -83,6 +85,10 @@ class SqliteFrontier:
         # What only a file needs.
         self.check = store.check
         self.checkpoint = store.checkpoint
+
+    def obey(self, rules: StoreRules) -> None:
+        """From now on this connection applies these rules."""
+        self.rules = self.store.rules = rules
 
     @property
     def db(self) -> sqlite3.Connection:

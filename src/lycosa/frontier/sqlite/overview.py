@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.frontier import queries
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.store import SqliteStore
+from lycosa.frontier.values import Change
 
 SQL = queries.load("sqlite")
 
@@ -28,6 +29,21 @@ class Overview:
     def put_settings(self, settings: Mapping[str, Any]) -> None:
         with self._store.transaction():
             self._store.put(settings)
+
+    def steer(self, change: Callable[[Callable[[str], str | None], int], Change]) -> None:
+        with self._store.transaction() as now:
+            self._db.execute(SQL["rules_changed"])
+            made = change(lambda key: self._store.one("setting_get", {"key": key}), now)
+            self._store.put(made.settings)
+            if made.delay_ms is not None:
+                self._reschedule(*made.delay_ms, now)
+
+    def _reschedule(self, before: int, delay: int, now: int) -> None:
+        values = {"now": now, "delay": delay}
+        if delay > before:
+            self._db.execute(SQL["wait_as_much_longer"], {**values, "before": before})
+        else:
+            self._db.execute(SQL["wait_no_longer"], values)
 
     @errors_mapped
     def exclusions(self) -> list[str]:

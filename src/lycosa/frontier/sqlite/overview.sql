@@ -36,3 +36,21 @@ SELECT domain_id FROM queue LIMIT 1;
 -- sweep: a lost wake-up heals: every idle domain with something queued is ready again
 UPDATE domains SET engine_id = 0, ready_at = polite_at
 WHERE engine_id = -1 AND id IN (SELECT DISTINCT domain_id FROM queue);
+
+-- wait_as_much_longer: the delay grew: who waits since a visit does so for as much longer, and nobody
+-- for longer than the whole delay from now on
+UPDATE domains SET
+    polite_at = max(polite_at, min(polite_at + :delay - max(delay_ms, :before), :now + :delay)),
+    ready_at = max(ready_at, min(polite_at + :delay - max(delay_ms, :before), :now + :delay))
+WHERE engine_id <= 0 AND delay_ms < :delay AND polite_at > :now - :delay + max(delay_ms, :before);
+
+-- wait_no_longer: the delay shrank: nobody waits for longer than it from now on, but those whose sites
+-- are busy, and those whose robots.txt may ask for a Crawl-delay that nobody noted (a line with a C, or
+-- packed rules: a Z)
+UPDATE domains SET
+    polite_at = :now + max(delay_ms, :delay),
+    ready_at = CASE WHEN ready_at = polite_at THEN :now + max(delay_ms, :delay) ELSE ready_at END
+WHERE engine_id <= 0 AND failures = 0 AND polite_at > :now + max(delay_ms, :delay)
+    AND (delay_ms > 0 OR NOT EXISTS (
+        SELECT 1 FROM origins WHERE domain_id = domains.id
+            AND (substr(rules, 1, 1) IN (x'43', x'5a') OR instr(rules, x'0a43') > 0)));
