@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 from lycosa.archive.edges import HostEdge
 from lycosa.errors import LycosaError, UserError
 from lycosa.frontier.filters import EVERY_PAGE, Filter
+from lycosa.frontier.keys import STARTED_KEY
 from lycosa.reading import contents
 from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
 from lycosa.reading.filters import Filters, filter_of
+from lycosa.reading.history import History
 from lycosa.reading.names import known_domain
 from lycosa.reading.sample import drawn
 from lycosa.reading.status import gathered, status_of
@@ -74,9 +76,18 @@ class Crawl:
 
     # -- the whole crawl ------------------------------------------------------------------------
 
-    def status(self) -> Status:
-        """How the crawl stands: counts, whether it runs, what holds its speed."""
-        return status_of(gathered(self._reader, self.directories.paths, self._server))
+    def status(self, *, check: bool = True) -> Status:
+        """How the crawl stands: counts, whether it runs, what holds its speed. Without `check` the
+        database is not searched for damage, which takes up to half a second."""
+        return status_of(gathered(self._reader, self.directories.paths, self._server, check))
+
+    def history(self) -> History:
+        """The figures of the crawl over time, as its nodes wrote them down."""
+        return History(self.directories.paths, self._reader)
+
+    def started_ms(self) -> int:
+        """When the crawl began; 0 if that is not known."""
+        return int(self._reader.settings().get(STARTED_KEY, 0))
 
     def why(self, url: str) -> Explanation:
         """What became of a URL, and why, in the words of `lycosa why`."""

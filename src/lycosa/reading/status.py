@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 CHECK_SECONDS = 0.5  # for a search for damage: a small database is read whole
 
 
-def gathered(reader: Reader, directories: Sequence[Path], server: bool) -> dict[str, Any]:
-    """Everything that a status tells. Raises Damaged if the database is."""
-    reader.check(CHECK_SECONDS)
+def gathered(
+    reader: Reader, directories: Sequence[Path], server: bool, check: bool = True
+) -> dict[str, Any]:
+    """Everything that a status tells. Raises Damaged if the database is, as far as `check` sees."""
+    if check:
+        reader.check(CHECK_SECONDS)
     found = reader.status()
     stored = reader.settings()
     found["running"] = running(found, directories, server)

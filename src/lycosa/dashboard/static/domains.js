@@ -1,0 +1,49 @@
+// The domains that stand out, in one order or another; each opens its own page.
+
+import { ask } from "./api.js";
+import { byId, el, empty, fill, segments } from "./dom.js";
+import { count, pause } from "./format.js";
+import { openDomain } from "./panel.js";
+
+const SORTS = [["pages", "Most pages"], ["queued", "Most queued"], ["failing", "Most failing"], ["delay", "Longest Crawl-delay"], ["slowest", "Slowest"]];
+const SECONDS = new Set(["delay", "slowest"]);
+const SHOWN = 20;
+let sort = "pages";
+let newestTop = null;
+let asked = "";
+
+export function startDomains() {
+  segments(byId("sorts"), "sort", SORTS, sort, (value) => {
+    sort = value;
+    asked = "";
+    drawDomains(newestTop || {});
+  });
+}
+
+export function drawDomains(now) {
+  newestTop = now;
+  const top = (now.top || {})[sort];
+  if (top && top.length) return showDomains(top);
+  if (asked === sort) return undefined;
+  asked = sort;
+  return ask("/api/domains", { sort }).then((found) => showDomains((found.domains || []).map(pair)), (error) => fill(byId("domains"), el("p", { class: "error" }, error.message)));
+}
+
+function pair(line) {
+  if (Array.isArray(line)) return line;
+  return [line.name || line.domain, line[sort] ?? line.seconds ?? line.pages];
+}
+
+function showDomains(list) {
+  const box = byId("domains");
+  if (!list.length) {
+    fill(box, empty("No domain stands out here yet. The search at the top knows every domain of the crawl."));
+    return;
+  }
+  const focused = document.activeElement && box.contains(document.activeElement) ? document.activeElement.textContent : null;
+  fill(box, el("div", { class: "columns" }, list.slice(0, SHOWN).map(([name, value], at) => el("div", { class: "entry" },
+    el("span", { class: "rank" }, at + 1),
+    el("button", { type: "button", class: "text-button", onclick: () => openDomain(name) }, name),
+    el("b", {}, SECONDS.has(sort) ? pause(value) : count(value))))));
+  if (focused) [...box.querySelectorAll("button")].find((each) => each.textContent === focused)?.focus({ preventScroll: true });
+}
