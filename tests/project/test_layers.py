@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lycosa"
 # the rooms. The last row is the command line, and `lycosa` itself, which names what is stable.
 ROOMS = (
     *("urls", "page", "politeness", "archive", "frontier", "fetch", "settings", "engine", "node"),
-    *("reading", "export", "simweb", "commands"),
+    *("reading", "steering", "export", "dashboard", "simweb", "commands"),
 )
 WORDS = (
     *("errors", "clock", "records", "metrics", "log", "called", "terminal"),

@@ -20,14 +20,15 @@ from lycosa.dashboard.orders import HOST, PORT, PORTS, DashboardOrders, address
 from lycosa.errors import UserError
 
 END_SECONDS = 2.0  # in which the process ends by itself
-PACKAGES = ("starlette", "uvicorn")
+PACKAGES = ("starlette", "uvicorn", "prometheus_client")
 
 
 def missing() -> str:
     """What to say if the packages of the dashboard are not installed; '' if they are."""
-    if all(importlib.util.find_spec(name) for name in PACKAGES):
+    if all(map(importlib.util.find_spec, PACKAGES)):
         return ""
-    return f"no dashboard: its packages are not installed ({pip_install('lycosa[dashboard]')})"
+    install = " ".join([pip_install(PACKAGES[0]), *PACKAGES[1:]])
+    return f"no dashboard: its packages are not installed ({install})"
 
 
 def bound(host: str = HOST, port: int = PORT, given: bool = False) -> socket.socket:

@@ -49,10 +49,12 @@ class Viewers:
                 self._newest = await self._read()
                 self._task = asyncio.create_task(self._watch())
             yield b"retry: 3000\n\n"
-            while not self._ended:
+            while True:
                 if seen != self._version:
                     seen = self._version
                     yield self._newest
+                elif self._ended:
+                    return
                 elif not await self._change(seen):
                     yield b": still here\n\n"
         finally:
@@ -62,7 +64,10 @@ class Viewers:
                 self._task = None
 
     async def end(self) -> None:
-        """Send nobody anything more."""
+        """Send everybody how it ended, and nothing more."""
+        if self._count:
+            self._newest = await self._read()
+            self._version += 1
         self._ended = True
         async with self._changed:
             self._changed.notify_all()

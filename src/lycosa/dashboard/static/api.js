@@ -60,10 +60,10 @@ async function answer(path, options) {
 }
 
 export function ask(path, query) {
-  const words = new URLSearchParams(query || {}).toString();
-  const full = words ? `${path}?${words}` : path;
-  if (report) return fromReport(full);
-  return answer(full, { headers: heads({}) });
+  const pairs = Object.entries(query || {});
+  if (report) return fromReport(path + (pairs.length ? `?${pairs.map((pair) => pair.join("=")).join("&")}` : ""));
+  const words = new URLSearchParams(pairs).toString();
+  return answer(words ? `${path}?${words}` : path, { headers: heads({}) });
 }
 
 export function tell(control, body) {
@@ -72,11 +72,22 @@ export function tell(control, body) {
 }
 
 async function fromReport(path) {
+  if (path.startsWith("/api/search?q=")) return searchReport(path.slice("/api/search?q=".length));
   const found = report[path];
   if (found === undefined) {
     throw new Refused(404, "This report does not have that: ask 'lycosa why URL' or 'lycosa domain NAME', or open the crawl with 'lycosa dashboard'.");
   }
   return found;
+}
+
+async function searchReport(text) {
+  for (const url of [text, `https://${text}`, `http://${text}`]) {
+    for (const end of ["", "/"]) {
+      const why = report[`/api/why?url=${url}${end}`];
+      if (why) return { kind: "url", why };
+    }
+  }
+  return { kind: "domain", domain: await fromReport(`/api/domain?name=${text.toLowerCase()}`) };
 }
 
 // The live figures: one stream while the page is seen. `hear` gets the name and the value of each.

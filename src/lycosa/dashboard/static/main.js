@@ -18,6 +18,7 @@ import { drawState, drawTop, tick } from "./top.js";
 
 let troubled = false;
 let heardOnce = false;
+let over = false;
 let askedForToken = false;
 
 function drawNow(now) {
@@ -42,8 +43,10 @@ function drawNow(now) {
 function hear(name, value) {
   if (name === "now") {
     heardOnce = true;
+    over = !value.live;
     return drawNow(value);
   }
+  if (over && name === "lost") return notice("The crawl has ended, and its dashboard with it. 'lycosa dashboard' shows it again, 'lycosa report > report.html' keeps this page.");
   troubled = true;
   if (name === "refused" && !askedForToken) {
     askedForToken = true;
