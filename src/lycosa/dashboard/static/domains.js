@@ -31,7 +31,7 @@ export function drawDomains(now) {
 
 function pair(line) {
   if (Array.isArray(line)) return line;
-  return [line.name || line.domain, line[sort] ?? line.seconds ?? line.pages];
+  return [line.name, line.value];
 }
 
 function showDomains(list) {

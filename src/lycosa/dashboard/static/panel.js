@@ -3,7 +3,7 @@
 import { ask } from "./api.js";
 import { byId, el, empty, facts, fill, table } from "./dom.js";
 import { urlButton, whyBlock } from "./explain.js";
-import { count, duration, moment } from "./format.js";
+import { count, moment, pause } from "./format.js";
 
 export function openPanel(title, ...content) {
   const panel = byId("panel");
@@ -47,21 +47,32 @@ function showWhy(told) {
 
 const STATES_OF_DOMAINS = { held: "held by an engine", idle: "idle: nothing is queued", waiting: "left alone until its delay is over", ready: "ready, waits for an engine" };
 
+const PAUSES = { "--delay": "the crawl's own delay", "robots.txt": "Crawl-delay in its robots.txt", overloaded: "it said that it is overloaded" };
+
+function delayOf(domain) {
+  if (domain.pause !== undefined) return `${pause(domain.pause)} between visits${domain.pause_from ? `: ${PAUSES[domain.pause_from] || domain.pause_from}` : ""}`;
+  return domain.delay ? `${pause(domain.delay)} between visits: ${PAUSES["robots.txt"]}` : PAUSES["--delay"];
+}
+
+function nextVisit(domain) {
+  if (domain.state === "held") return "by the engine that holds it, when its delay is over";
+  if (domain.state === "waiting" && domain.ready_ms) return `not before ${moment(domain.ready_ms / 1000)}`;
+  return domain.state === "ready" ? "as soon as an engine takes it" : "none: nothing is queued";
+}
+
 function showDomain(domain) {
-  const next = domain.next_ms ?? domain.next_visit_ms ?? domain.ready_ms;
-  const delay = domain.delay ? `${duration(domain.delay)}` : "the crawl's own";
   openPanel(domain.name,
     facts([
       ["State", STATES_OF_DOMAINS[domain.state] || domain.state],
       ["Pages", count(domain.pages)],
       ["Queued", `about ${count(domain.queued)}`],
       ["Seeded", domain.seeded ? "yes, you named it" : "no, it was found by links"],
-      ["Delay", domain.delay_from || domain.delay_source ? `${delay} (${domain.delay_from || domain.delay_source})` : domain.delay ? `${delay} (Crawl-delay in its robots.txt)` : delay],
-      ["Next visit", domain.state === "waiting" && next ? `not before ${moment(next / 1000)}` : domain.state === "held" ? "by the engine that holds it" : undefined],
+      ["Delay", delayOf(domain)],
+      ["Next visit", nextVisit(domain)],
       ["Overloaded", domain.failures ? `said so ${count(domain.failures)} times in a row` : undefined],
     ]),
     tally("What became of its URLs", domain.outcomes), tally("Labels", domain.labels), tally("Languages", domain.languages),
-    robots(domain), queueHead(domain), visits(domain));
+    queueHead(domain.head || []), visits(domain.visits || []), robots(domain.origins || []));
 }
 
 function tally(title, counts) {
@@ -70,27 +81,26 @@ function tally(title, counts) {
   return [el("h3", {}, title), el("p", {}, all.map(([name, number], at) => [at ? " · " : "", `${name || "none"} `, el("b", {}, count(number))]).flat())];
 }
 
-function robots(domain) {
-  const origins = domain.origins || [];
+function robots(origins) {
   if (!origins.length) return [el("h3", {}, "robots.txt"), empty("Not asked for yet.")];
   return origins.map((origin) => {
-    const text = origin.robots ?? origin.text ?? origin.rules_text;
-    const when = origin.fetched_ms ? `read ${moment(origin.fetched_ms / 1000)} with status ${origin.status}` : "not obtained";
+    const when = origin.fetched_ms ? `Read ${moment(origin.fetched_ms / 1000)} with status ${origin.status}` : origin.aim ? `It redirects to ${origin.aim}` : "Not obtained yet";
     const failed = origin.failures ? `, failed ${origin.failures} times in a row${origin.last_failure ? ` (${origin.last_failure})` : ""}` : "";
-    return [el("h3", {}, `robots.txt of ${origin.origin}`), el("p", { class: "quiet" }, when + failed), text && el("pre", { class: "why", tabindex: "0" }, text)];
+    const lines = origin.lines || [];
+    const said = lines.length ? el("pre", { class: "why", tabindex: "0" }, lines.join("\n")) : origin.fetched_ms ? el("p", { class: "quiet" }, "It forbids this crawl nothing.") : null;
+    return [el("h3", {}, `robots.txt of ${origin.origin}`), el("p", { class: "quiet" }, `${when}${failed}.`), said];
   }).flat();
 }
 
-function queueHead(domain) {
-  const head = domain.queue_head || domain.queue || [];
-  if (!Array.isArray(head) || !head.length) return null;
-  return [el("h3", {}, "Next of its queue"), el("ul", { class: "examples" }, head.map((each) => urlButton(each.url || String(each))))];
+function queueHead(head) {
+  if (!head.length) return null;
+  return [el("h3", {}, "Next of its queue"), el("ul", { class: "examples" }, head.map((each) => urlButton(each.url, each.attempts ? el("span", { class: "when" }, `failed ${count(each.attempts)} times`) : null)))];
 }
 
-function visits(domain) {
-  const found = domain.recent_visits || domain.visits || domain.recent || [];
-  if (!Array.isArray(found) || !found.length) return null;
-  const names = Object.keys(found[0]).filter((name) => ["string", "number", "boolean"].includes(typeof found[0][name]));
-  const cell = (name, value) => (name.endsWith("_ms") && value > 1e11 ? moment(value / 1000) : typeof value === "number" ? count(value) : String(value));
-  return [el("h3", {}, "Latest visits"), el("div", { class: "scroll" }, table(names.map((name) => name.replace(/_ms$/, "").replaceAll("_", " ")), found.map((each) => names.map((name) => cell(name, each[name])))))];
+function visits(found) {
+  if (!found.length) return null;
+  const rows = found.map((each) => [
+    moment(each.started_ms / 1000), each.finished ? each.outcome : "not finished", count(each.requests),
+    pause((each.ended_ms - each.started_ms) / 1000), each.pause === null ? "–" : pause(each.pause), each.address]);
+  return [el("h3", {}, "Latest visits"), el("div", { class: "scroll" }, table(["begun", "outcome", "requests", "took", "pause before it", "address"], rows))];
 }
