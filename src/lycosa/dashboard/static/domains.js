@@ -1,7 +1,7 @@
 // The domains that stand out, in one order or another; each opens its own page.
 
 import { ask } from "./api.js";
-import { byId, el, empty, fill, segments } from "./dom.js";
+import { byId, el, empty, fill, keyed, segments, setText } from "./dom.js";
 import { count, pause } from "./format.js";
 import { openDomain } from "./panel.js";
 
@@ -40,10 +40,11 @@ function showDomains(list) {
     fill(box, empty("No domain stands out here yet. The search at the top knows every domain of the crawl."));
     return;
   }
-  const focused = document.activeElement && box.contains(document.activeElement) ? document.activeElement.textContent : null;
-  fill(box, el("div", { class: "columns" }, list.slice(0, SHOWN).map(([name, value], at) => el("div", { class: "entry" },
-    el("span", { class: "rank" }, at + 1),
-    el("button", { type: "button", class: "text-button", onclick: () => openDomain(name) }, name),
-    el("b", {}, SECONDS.has(sort) ? pause(value) : count(value))))));
-  if (focused) [...box.querySelectorAll("button")].find((each) => each.textContent === focused)?.focus({ preventScroll: true });
+  if (!box.firstElementChild || !box.firstElementChild.classList.contains("columns")) fill(box, el("div", { class: "columns" }));
+  keyed(box.firstElementChild, list.slice(0, SHOWN), ([name]) => name,
+    ([name]) => el("div", { class: "entry" }, el("span", { class: "rank" }), el("button", { type: "button", class: "text-button", onclick: () => openDomain(name) }, name), el("b", {})),
+    (node, [name, value]) => {
+      setText(node.children[0], String(list.findIndex((each) => each[0] === name) + 1));
+      setText(node.children[2], SECONDS.has(sort) ? pause(value) : count(value));
+    });
 }
