@@ -5,6 +5,7 @@ import { urlButton } from "./explain.js";
 import { ago, count } from "./format.js";
 import { drawRows } from "./rows.js";
 
+const LATEST = 10;
 const NAMES = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
 
 function language(code) {
@@ -19,12 +20,19 @@ function renamed(counts, rename) {
   return Object.fromEntries(Object.entries(counts || {}).map(([name, number]) => [rename(name), number]));
 }
 
+// A bound in bytes, and what is beyond the last.
+function sizeName(bound) {
+  const bytes = Number(bound);
+  if (!bytes) return bound;
+  return bytes < 1 << 20 ? `≤ ${bytes / 1024} KiB` : `≤ ${bytes / (1 << 20)} MiB`;
+}
+
 export function drawArrives(now) {
   const old = "This version's crawls write it down while they run.";
   drawRows("labels", now.labels, { hint: "No page was labelled yet.", limit: 10, compact: true });
   drawRows("languages", renamed(now.languages, language), { hint: old, limit: 10, compact: true });
   drawRows("types", now.types, { hint: old, limit: 10, compact: true });
-  drawRows("sizes", now.sizes, { hint: old, limit: 14, order: true, compact: true });
+  drawRows("sizes", renamed(now.sizes, sizeName), { hint: old, limit: 14, order: true, compact: true });
   drawLatest(now.latest || []);
 }
 
@@ -35,7 +43,7 @@ function drawLatest(pages) {
     return;
   }
   if (box.firstElementChild && box.firstElementChild.dataset.key === undefined) fill(box);
-  keyed(box, pages, (page) => `${page.at} ${page.url}`, makePage, (node, page) => setText(node.querySelector(".age"), ago(page.at)));
+  keyed(box, pages.slice(0, LATEST), (page) => `${page.at} ${page.url}`, makePage, (node, page) => setText(node.querySelector(".age"), ago(page.at)));
 }
 
 function makePage(page) {

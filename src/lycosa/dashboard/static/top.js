@@ -56,7 +56,7 @@ function tiles(now) {
   const shown = [
     ["Pages", count(now.pages), `${share(now.ok, now.pages) || "0 %"} ok`],
     ["Speed now", [rate(now.pages_per_s), " ", el("small", {}, "pages/s")], now.ceiling ? `politeness allows ${rate(now.ceiling)}` : `${size(now.bytes_per_s)}/s`],
-    ["Elapsed", duration(elapsed()), now.live ? `${count(now.in_flight)} fetches in flight` : "from its start to its last page"],
+    ["Elapsed", duration(elapsed()), now.live ? `${count(now.in_flight)} fetches in flight` : "from start to end"],
     ["Queued", count(now.queued), `${count(now.domains)} domains`],
     ["Received", size(now.bytes), `${size(now.bytes_per_s)}/s now`],
     ["Real pages", count(real), real === undefined ? "" : `${share(real, now.pages) || "0 %"} of all`],
