@@ -11,12 +11,12 @@ from typing import Any
 
 import orjson
 
+from lycosa.dashboard.answers import Json
 from lycosa.errors import UserError
 from lycosa.steering.wheel import Wheel
 
 LINES = 1_000  # of patterns or seeds in one request
 LONG = 2_000  # characters of one of them
-Json = dict[str, Any]
 
 
 def asked(body: bytes) -> Json:

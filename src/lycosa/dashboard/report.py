@@ -25,7 +25,7 @@ from lycosa.reading.crawl import Crawl
 STATIC = Path(__file__).parent / "static"
 DOMAINS = 40  # whose own pages are in a report
 URLS = 300  # whose answers of `why` are
-_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z]+\.js)";\n', re.M)
+_IMPORT = re.compile(r'^import \{([\w, ]*)\} from "\./([a-z]+\.js)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class)\b)", re.M)
 _LINK = re.compile(r"^<(?:link|script)\b[^>]*>(?:</script>)?\n", re.M)
 
