@@ -23,7 +23,7 @@ from lycosa.terminal import redact
 
 WAITING = 32  # questions at once
 IDLE_SECONDS = 60.0  # after which the crawl is closed
-Told = TypeVar("Told")
+Replied = TypeVar("Replied")
 
 
 class Busy(UserError):
@@ -45,7 +45,7 @@ class CrawlSource:
         self._waiting = 0
         self._closing: asyncio.TimerHandle | None = None
 
-    async def ask(self, question: Callable[[Crawl], Told]) -> Told:
+    async def ask(self, question: Callable[[Crawl], Replied]) -> Replied:
         """The answer of the crawl to a question; raises LycosaError, with a sentence that may be
         shown if it is a UserError."""
         if self._waiting >= WAITING:
@@ -62,15 +62,15 @@ class CrawlSource:
                 IDLE_SECONDS, loop.run_in_executor, self._thread, self._close
             )
 
-    async def do(self, work: Callable[[], Told]) -> Told:
+    async def do(self, work: Callable[[], Replied]) -> Replied:
         """Run what changes the crawl in the same thread."""
         return await self.ask(lambda _: work())
 
-    def answer_now(self, question: Callable[[Crawl], Told]) -> Told:
+    def answer_now(self, question: Callable[[Crawl], Replied]) -> Replied:
         """The same for a caller that has no loop."""
         return self._answer(question)
 
-    def _answer(self, question: Callable[[Crawl], Told]) -> Told:
+    def _answer(self, question: Callable[[Crawl], Replied]) -> Replied:
         try:
             return question(self._opened())
         except CantOpen:
@@ -86,7 +86,7 @@ class CrawlSource:
             self._crawl = self.opening(lambda: open_crawl(self.paths, store=self.store))
         return self._crawl
 
-    def opening(self, way: Callable[[], Told]) -> Told:
+    def opening(self, way: Callable[[], Replied]) -> Replied:
         """What is opened; why it can't be is for the log, since it names places."""
         try:
             return way()
