@@ -72,6 +72,7 @@ def crawl(args: argparse.Namespace, hostile: int) -> Found:
 def _run(args: argparse.Namespace, web: SimWeb, root: Path) -> int:
     words = ["crawl", root / "seeds.txt", "--email", "bench@lycosa.example", "--data-dir",
              root / "data", "--delay", args.delay, "--ip-delay", 0, "--engines", 1, "--no-view",
+             "--no-dashboard",
              "--max-workers", args.workers, "--allow-private-addresses", "--nameserver",
              web.nameserver, "--port-map", web.port_map, "--log-level", "warning",
              "--max-pages-per-domain", int(args.seconds / args.delay) + 5, "--visit-timeout", 10,

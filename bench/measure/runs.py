@@ -163,6 +163,7 @@ def command(job: Job, web: SimWeb, root: Path, store: str, *more: str) -> list[s
     words = [
         "crawl", root / "seeds.txt", "--email", "bench@lycosa.example", "--data-dir", root / "data",
         "--delay", job.delay, "--ip-delay", 0, "--engines", job.engines, "--no-view",
+        "--no-dashboard",
         "--max-workers", job.workers, "--allow-private-addresses", "--store", store,
         "--nameserver", web.nameserver, "--port-map", web.port_map, "--log-level", "warning",
     ]  # fmt: skip

@@ -65,7 +65,7 @@ def measure(server: Server, seconds: float, engines: int, workers: int) -> str:
                 "--data-dir", root / "data", "--store", server.url, "--delay", 1, "--ip-delay", 0,
                 "--engines", engines, "--max-workers", workers, "--allow-private-addresses",
                 "--nameserver", web.nameserver, "--port-map", web.port_map, "--no-view",
-                "--log-level", "warning", "--max-duration", seconds,
+                "--no-dashboard", "--log-level", "warning", "--max-duration", seconds,
             ]  # fmt: skip
             command = [sys.executable, "-m", "lycosa", *map(str, words)]
             crawl = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -178,6 +178,22 @@ COMMANDS = (
         "1",
         "one statement, or several, of which the last one answers",
     ),
+    Command(
+        "dashboard",
+        "dashboard:dashboard",
+        "show a crawl as a page in a browser, while it runs or afterwards",
+        (
+            "lycosa dashboard",
+            "lycosa dashboard --data-dir old-crawl --port 9000",
+            "lycosa dashboard --store postgresql://user@host/database",
+        ),
+    ),
+    Command(
+        "report",
+        "report:report",
+        "write the page of a crawl as one HTML file, to keep or to send",
+        ("lycosa report > report.html",),
+    ),
     Command("stop", "stop:stop", "ask a running crawl to stop; --resume goes on with it"),
     Command(
         "pause",

@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("LYCOSA_")]:
         if name not in OURS:
             del os.environ[name]
+    os.environ["LYCOSA_DASHBOARD"] = "no"  # tests start hundreds of crawls, and few look at one
 
 
 @pytest.fixture(scope="session")

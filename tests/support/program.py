@@ -54,6 +54,7 @@ def lycosa(
     """Run one command to its end."""
     command = [sys.executable, "-m", "lycosa", *map(str, words)]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("LYCOSA_")}
+    environ["LYCOSA_DASHBOARD"] = "no"
     environ.update(variables or {})
     return subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, env=environ, input=stdin

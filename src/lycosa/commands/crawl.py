@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lycosa.called import called
+from lycosa.commands.beside import check_dashboard, dashboard_beside
 from lycosa.errors import CrawlExists, OlderFormat, UserError
 from lycosa.frontier.keys import NODE_KEY
 from lycosa.settings.collect import Values, crawl_settings, node_settings, run_limits
@@ -40,11 +42,13 @@ def _crawl(values: Values, words: list[str], resume: bool) -> int:
     if resume and "exclude-file" in values.given and not _may_exclude(values, shared.exclude):
         return 1
     limits = run_limits(values)
+    check_dashboard(values)
     from lycosa.log import setup
     from lycosa.node.supervisor import run_crawl
 
     setup(node.log_level, node.log_format)
-    return run_crawl(shared, node, limits, seeds, resume, values.advice)
+    shown = partial(dashboard_beside, values, node.data_dir, node.store)
+    return run_crawl(shared, node, limits, seeds, resume, values.advice, shown)
 
 
 def check_seeds(words: list[str], needed: bool) -> list[str]:

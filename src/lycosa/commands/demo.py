@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from lycosa import ownfiles
 from lycosa.called import called, pip_install
+from lycosa.commands.beside import dashboard_beside, wait_for_key
 from lycosa.commands.which_crawl import opened
 from lycosa.errors import UserError
 from lycosa.frontier.filters import Filter
@@ -49,16 +50,20 @@ def demo(values: Values, _: list[str]) -> int:
         _say(f"Over http only: https needs a package ({pip_install('cryptography')}).")
         spec = replace(spec, https=0.0)
     _say(f"Starting a simulated web of {spec.domains:,} domains on this machine ...")
-    with SimWeb(spec, root / "simweb") as web:
-        seeds = root / "seeds.txt"
-        ownfiles.write(seeds, web.seed_lines())
-        crawl = CrawlSettings(email="demo@example.org", delay=delay, ip_delay=0.0)
-        node = _node(values, root, web.nameserver, web.port_map)
-        code = run_crawl(crawl, node, RunLimits(max_duration=_MAX_SECONDS), [str(seeds)], False)
-    # After the end of the servers, so that their logs are complete.
-    report = web.check(delay)
-    print(verdict(report))
-    print("\n".join(hints(root, _example(values))))
+    with dashboard_beside(values, root, "sqlite") as shown:
+        with SimWeb(spec, root / "simweb") as web:
+            seeds = root / "seeds.txt"
+            ownfiles.write(seeds, web.seed_lines())
+            crawl = CrawlSettings(email="demo@example.org", delay=delay, ip_delay=0.0)
+            node = _node(values, root, web.nameserver, web.port_map)
+            code = run_crawl(crawl, node, RunLimits(max_duration=_MAX_SECONDS), [str(seeds)], False)
+        # After the end of the servers, so that their logs are complete.
+        report = web.check(delay)
+        print(verdict(report))
+        print("\n".join(hints(root, _example(values))))
+        if shown and sys.stdin.isatty() and sys.stdout.isatty():
+            print(f"\nThe dashboard stays at {shown}\nuntil you press a key.", flush=True)
+            wait_for_key()
     return code or (0 if report.ok else 1)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -58,8 +59,10 @@ def run_crawl(
     seeds: list[str],
     resume: bool,
     advice: str = "",
+    beside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> int:
-    """Start or resume a crawl and stay with it to its end; returns the exit code."""
+    """Start or resume a crawl and stay with it to its end; returns the exit code. `beside`: what is
+    there as long as the run, once the crawl is open."""
     check = datadir.check_old if resume else datadir.check_new
     if is_server(node.store):
         check = datadir.check_shared
@@ -77,7 +80,7 @@ def run_crawl(
                 log.warning(advice)
             if certificates:
                 trust.lay_out(certificates, node.data_dir / datadir.TRUST)
-            with start.hold_name(presence.frontier):
+            with start.hold_name(presence.frontier), beside():
                 return Supervisor(crawl, node, limits, presence, lock).run()
         finally:
             os.close(lock)

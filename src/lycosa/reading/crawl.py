@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 from lycosa.archive.edges import HostEdge
 from lycosa.errors import LycosaError, UserError
 from lycosa.frontier.filters import EVERY_PAGE, Filter
+from lycosa.frontier.keys import STARTED_KEY
 from lycosa.reading import contents
 from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
@@ -91,6 +92,10 @@ class Crawl:
     def history(self) -> History:
         """Its figures of every moment since it began, as far as its directories are here."""
         return History(self.directories.paths, self._reader if self._server else None)
+
+    def started_ms(self) -> int:
+        """When the crawl began; 0 if that is not known."""
+        return int(self._reader.settings().get(STARTED_KEY, 0))
 
     def why(self, url: str) -> Explanation:
         """What became of a URL, and why, in the words of `lycosa why`."""

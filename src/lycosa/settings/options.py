@@ -207,7 +207,8 @@ EVERY = ("crawl", "check", *READERS)
 EXPORTERS = ("export", "query")
 LOOKERS = ("domains", "domain", "top")
 OF_NODES = ("sample", *LOOKERS, *EXPORTERS)  # they read the directories of several nodes
-STORED = (*EVERY, *OF_NODES)
+SHOWERS = ("dashboard", "report")  # they show a crawl as a page
+STORED = (*EVERY, *OF_NODES, *SHOWERS)
 LOGGERS = ("crawl", "demo")
 CHOOSERS = ("pages", "sample", *EXPORTERS)  # commands with the filters of pages
 SORTS = ("pages", "queued", "failing", "delay", "slowest")  # of `frontier/survey`
@@ -224,7 +225,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("data-dir", PATH, Path("lycosa-data"), "where the crawl is kept", "DIR",
            commands=EVERY),
     Option("data-dir", PATH, (Path("lycosa-data"),), "where the crawl is kept; several times: the"
-           " directories of its nodes", "DIR", commands=OF_NODES, repeat=True,
+           " directories of its nodes", "DIR", commands=(*OF_NODES, *SHOWERS), repeat=True,
            shown_default="lycosa-data"),
     Option("resume", SWITCH, False, "go on with the crawl in the data directory, or join the one"
            " in the store; settings not given again stay as they were"),
@@ -323,6 +324,21 @@ OPTIONS: tuple[Option, ...] = (
     Option("stalled-after", seconds("30d", above=True), 600.0, "say so when nothing was fetched for"
            " this long although something could be", "TIME", unit="seconds"),
     Option("view", SWITCH, True, "no live view, even on a terminal", commands=LOGGERS),
+    Option("dashboard", SWITCH, True, "no dashboard beside the crawl", commands=LOGGERS),
+    Option("dashboard-host", TEXT, "127.0.0.1", "the address at which the dashboard listens;"
+           " elsewhere than on loopback everything needs its token", "ADDRESS"),
+    Option("dashboard-port", number(1, 65_535), 8900, "the port of the dashboard", "PORT",
+           commands=LOGGERS, shown_default="8900, or the next that is free"),
+    Option("dashboard-token-file", PATH, None, "read the token of the dashboard from this file,"
+           " which only you can read; it is not printed then", "FILE",
+           commands=("crawl", "dashboard"), shown_default="one is made in the data directory"),
+    Option("dashboard-name", TEXT, (), "a host name by which the dashboard is reached, as that of"
+           " a proxy before it; others are refused", "NAME", repeat=True,
+           commands=("crawl", "dashboard"), shown_default="localhost and addresses"),
+    Option("host", TEXT, "127.0.0.1", "the address to listen at; elsewhere than on loopback"
+           " everything needs the token", "ADDRESS", commands=("dashboard",), flag_only=True),
+    Option("port", number(1, 65_535), 8900, "the port to listen at", "PORT",
+           commands=("dashboard",), flag_only=True, shown_default="8900, or the next that is free"),
     Option("json", SWITCH, False, "print JSON", commands=("check", *READERS, *OF_NODES),
            flag_only=True),
     Option("domain", TEXT, "", "only pages of this domain", "NAME", commands=("retry",),
