@@ -59,7 +59,7 @@ def label_rows() -> str:
 
 
 def limit_rows() -> str:
-    """The rows of the table of limits there."""
+    """The rows of the table of limits in docs/tuning.md."""
     rows = []
     for name, cause in LIMITS.items():
         lines = ", ".join(f"`{name}: {example}`" for example in cause.examples)
