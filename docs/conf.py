@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 HOME = "docs/index"
 DECISIONS = "docs/decisions/README"
 
 project = "lycosa"
-version = release = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
-    "version"
-]
+version = release = PROJECT["version"]
 project_copyright = "the authors of lycosa"
 extensions = ["myst_parser"]
 root_doc = HOME

@@ -17,9 +17,9 @@ STRICT = ("--fail-on-warning", "--fresh-env", "--quiet")
 
 def build(site: Path) -> int:
     """The exit code of Sphinx."""
-    doctrees = ["-d", site.with_name(f"{site.name}-doctrees")]  # beside the site, no part of it
-    words = [*STRICT, "-b", "html", *doctrees, "-c", ROOT / "docs", ROOT, site]
-    return subprocess.run([sys.executable, "-m", "sphinx", *words]).returncode
+    doctrees = site.with_name(f"{site.name}-doctrees")  # beside the site, no part of it
+    words = [*STRICT, "-b", "html", "-d", doctrees, "-c", ROOT / "docs", ROOT, site]
+    return subprocess.run([sys.executable, "-m", "sphinx", *map(str, words)]).returncode
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The documents as a site: it is built without a warning, whole, and asks no other host for anything;
-and the same files hold together as plain Markdown on a code host."""
+"""The documents as a site: it is built without a warning, whole, and asks no other host for
+anything; and the same files hold together as plain Markdown on a code host."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_warning_is_an_error(tmp_path: Path) -> None:
     home = tmp_path / "docs/index.md"
     home.write_text("# Home\n\n## Guides\n\n- [A](a.md): it is there\n")
     (tmp_path / "docs/a.md").write_text("# A\n\n[home](index.md#guides)\n")
-    make = [sys.executable, tmp_path / "scripts/_docs.py", tmp_path / "site"]
+    make = [sys.executable, str(tmp_path / "scripts/_docs.py"), str(tmp_path / "site")]
     fine = subprocess.run(make, capture_output=True, text=True)
     assert (fine.returncode, fine.stderr) == (0, "")
     for text, said in (
