@@ -34,7 +34,7 @@ html_show_copyright = False
 html_use_index = False
 html_theme_options: dict[str, object] = {"top_of_page_buttons": []}
 
-LINK = re.compile(r"^- \[[^\]]+\]\(([^)#]+)\.md\)", re.M)
+LINK = re.compile(r"^- \[([^\]]+)\]\(([^)#]+)\.md\)", re.M)
 
 
 def navigation(text: str) -> str:
@@ -43,13 +43,14 @@ def navigation(text: str) -> str:
     for part in text.split("\n## ")[1:]:
         caption, _, rest = part.partition("\n")
         if pages := LINK.findall(rest):
-            trees.append(tree(pages, f":caption: {caption}\n:hidden:"))
+            entries = [f"{title} <{page}>" for title, page in pages]
+            trees.append(tree(entries, f":caption: {caption}\n:hidden:"))
     return "".join(trees)
 
 
-def tree(pages: list[str], options: str) -> str:
-    entries = "\n".join(pages)
-    return f"\n```{{toctree}}\n{options}\n\n{entries}\n```\n"
+def tree(entries: list[str], options: str) -> str:
+    lines = "\n".join(entries)
+    return f"\n```{{toctree}}\n{options}\n\n{lines}\n```\n"
 
 
 def add_navigation(app: Any, name: str, source: list[str]) -> None:

@@ -82,7 +82,7 @@ def _command(command: Command) -> str:
         lines += ["| flag | default | meaning |", "| --- | --- | --- |"]
         lines += [_row(option) for option in options] + [""]
     if command.examples:
-        lines += ["```", *command.examples, "```", ""]
+        lines += ["```sh", *command.examples, "```", ""]
     return "\n".join(lines)
 
 
