@@ -109,7 +109,7 @@ COMMANDS = (
         "never visit these again: tells what they hit, and asks; a running crawl obeys in seconds",
         (
             "lycosa exclude example.org --dry-run",
-            "lycosa exclude .test '*/calendar/*' --yes",
+            "lycosa exclude example.org '*/calendar/*' --yes",
             "lycosa exclude --list",
             "lycosa exclude example.org --remove",
         ),
@@ -171,7 +171,11 @@ COMMANDS = (
         "verify",
         "verify:verify",
         "read all that is kept, and name every page that lost something",
-        ("lycosa verify", "lycosa verify --requeue", "lycosa verify --moved text/*.jsonl.zst"),
+        (
+            "lycosa verify",
+            "lycosa verify --requeue",
+            "lycosa verify --moved text/000001-00001.jsonl.zst",
+        ),
         "SEGMENT",
         "*",
         "with --moved or --returned: files under the data directory",

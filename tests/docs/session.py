@@ -1,8 +1,8 @@
 """A reader who tries everything that a document shows, in its order, on a small simulated web.
 
-Owns the directory in which the reader works, and what stands for the reader's own things: the seeds,
-`example.org`, the database servers. The commands run as they are written; what is different here
-(the name server, the delay) is said by variables."""
+Owns the directory in which the reader works, and what stands for the reader's own things: the
+seeds, `example.org`, the database servers. The commands run as they are written; what is different
+here (the name server, the delay) is said by variables."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from lycosa.simweb.serve import SimWeb
 SECONDS = 60.0  # for one line
 # Commands that run until somebody ends them: they are, by Ctrl-C, as soon as they said something.
 ENDLESS = (["simweb", "serve"], ["dashboard"], ["top"])
+SMALL = "--domains 8 --pages 4 --delay 0.05"  # scripts/fresh-machine runs it as it is
 START = "lycosa crawl seeds.txt --email you@example.org"
 WRAPPER = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m lycosa "$@"\n'
 
@@ -62,6 +63,8 @@ class Session:
     def run(self, example: Example) -> str:
         """What it prints; fails if it does not end well."""
         text = self._here(example.text)
+        if "lycosa-data" in text:
+            self._have_crawl()
         if example.kind == "python":
             return self._done([sys.executable, "-c", text], example)
         if example.kind == "sql":
@@ -72,12 +75,18 @@ class Session:
             self._environment[found[1]] = shlex.split(found[2])[0]
             return found[0]
         self._prepare(lycosa_words(text))
+        for node in sorted({*re.findall(r"\bnode-\d\b", text)}):
+            self._have_node(node, lycosa_words(text))
         if any(words[: len(each)] == each for words in lycosa_words(text) for each in ENDLESS):
             return self._until_it_speaks(text, example)
-        return self._done(["bash", "-c", text], example)
+        said = self._done(["bash", "-c", text], example)
+        if any(words[0] == "migrate" for words in lycosa_words(text)):
+            shutil.rmtree(self._root / "lycosa-data")  # a node's from now on, not a crawl's
+        return said
 
     def _here(self, text: str) -> str:
         text = re.sub(r"(['\"]?)(postgresql://[^\s'\"]+)", self._store, text)
+        text = text.replace("lycosa demo", f"lycosa demo {SMALL}")
         return re.sub(r"(?<![@\w.-])example\.org\b", self._site, text)
 
     def _store(self, found: re.Match[str]) -> str:
@@ -95,8 +104,19 @@ class Session:
             if begins and data.exists():
                 shutil.rmtree(data)
             reads = words[0] not in ("crawl", "demo", "check", "simweb", "version")
-            if (reads or "--resume" in words) and not data.exists():
-                self._done(["bash", "-c", START], None)
+            if reads or "--resume" in words:
+                self._have_crawl()
+
+    def _have_crawl(self) -> None:
+        if not (self._root / "lycosa-data").exists():
+            self._done(["bash", "-c", START], None)
+
+    def _have_node(self, name: str, calls: list[list[str]]) -> None:
+        """The directory of a node that took part in the crawl on a server."""
+        store = next(words[words.index("--store") + 1] for words in calls if "--store" in words)
+        more = f"--start-or-resume --data-dir {name} --store {shlex.quote(store)}"
+        if not (self._root / name).exists():
+            self._done(["bash", "-c", f"{START} {more}"], None)
 
     def _done(self, command: list[str], example: Example | None) -> str:
         """Ended with 0; whoever asks on the terminal is answered yes."""

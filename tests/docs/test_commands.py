@@ -45,6 +45,7 @@ NOT_RUN = {
     "wayback": "tests/export/test_replay.py does all of it",
 }
 SESSIONS = {"supervisor", "seeds", "reader", "command"}  # `lycosa seeds`: of a database
+OURS = re.compile(r"(?<![\w/.])(?:contrib|scripts|bench|tests)/[\w./-]+")
 ELSEWHERE = {"docs/data.md": "tests/reading/test_examples.py"}
 TOOLS = ("jq", "zstdcat")
 ALL = {path.relative_to(ROOT).as_posix(): list(examples(path)) for path in DOCUMENTS}
@@ -122,7 +123,7 @@ def test_what_is_not_run_is_at_least_understood(document: str) -> None:
 def test_files_that_commands_name_exist(document: str) -> None:
     for example in ALL[document]:
         if example.kind in SHELL:
-            for name in re.findall(r"(?<![\w/.])(?:contrib|scripts|bench|tests)/[\w./-]+", example.text):
+            for name in OURS.findall(example.text):
                 assert (ROOT / name).exists(), example
 
 

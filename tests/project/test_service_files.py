@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.cli import parse_command_line
-from lycosa.node.supervisor import EXIT_STOPPED
+from lycosa.errors import EXIT_STOPPED
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from support.debian_program import program
@@ -187,7 +187,7 @@ def test_logrotate_cuts_a_log_that_is_being_written(tmp_path: Path) -> None:
         try:
             while not log.exists() or log.stat().st_size < 500:
                 time.sleep(0.02)
-            words = [path, "--force", "--state", tmp_path / "state", config]
+            words = [str(path), "--force", "--state", str(tmp_path / "state"), str(config)]
             done = subprocess.run(words, capture_output=True, text=True, env=environment)
             assert (done.returncode, done.stderr) == (0, "")
             while log.stat().st_size == 0:

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")
+
 
 def program(name: str, package: str, *libraries: str, place: Path) -> tuple[Path, dict[str, str]]:
     """The program and the environment that it needs; raises LookupError where there is none.
@@ -25,4 +27,5 @@ def program(name: str, package: str, *libraries: str, place: Path) -> tuple[Path
         subprocess.run(["dpkg-deb", "-x", archive, place / "root"], check=True)
     shared = {path.parent for path in (place / "root").rglob("*.so*")}
     environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, sorted(shared)))}
-    return next(path for path in (place / "root").rglob(name) if os.access(path, os.X_OK) and path.is_file()), environment
+    found_in = ((place / "root" / folder / name) for folder in FOLDERS)
+    return next(path for path in found_in if path.is_file()), environment
