@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.cli import COMMANDS
+from lycosa.commands.table import COMMANDS
 from support.typed import PYTHON
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import lycosa
-from lycosa.cli import COMMANDS, main, parse_command_line
+from lycosa.cli import main, parse_command_line
+from lycosa.commands.table import COMMANDS
 from lycosa.errors import UserError
 
 

@@ -127,9 +127,9 @@ def test_every_limit_is_looked_for_and_explained_in_order() -> None:
 
 
 def test_the_words_for_limits_are_those_of_the_code() -> None:
-    usage = (ROOT / "docs/usage.md").read_text("utf-8")
+    tuning = (ROOT / "docs/tuning.md").read_text("utf-8")
     head = "| line | meaning, and what helps |\n| --- | --- |\n"
-    assert f"{head}{limit_rows()}\n" in usage, "make them anew with: lycosa.reference.limit_rows"
+    assert f"{head}{limit_rows()}\n" in tuning, "make them anew with: lycosa.reference.limit_rows"
 
 
 EXAMPLES: list[tuple[str, dict[str, object]]] = [

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from lycosa.cli import COMMANDS, Command, default_text
+from lycosa.cli import default_text
+from lycosa.commands.table import COMMANDS, Command
 from lycosa.outcomes import DROPS, OUTCOMES, Outcome
 from lycosa.page.label_rules import LABELS
 from lycosa.settings.options import SWITCH, Option, options_of, settings
@@ -59,7 +60,7 @@ def label_rows() -> str:
 
 
 def limit_rows() -> str:
-    """The rows of the table of limits there."""
+    """The rows of the table of limits in docs/tuning.md."""
     rows = []
     for name, cause in LIMITS.items():
         lines = ", ".join(f"`{name}: {example}`" for example in cause.examples)
@@ -82,7 +83,7 @@ def _command(command: Command) -> str:
         lines += ["| flag | default | meaning |", "| --- | --- | --- |"]
         lines += [_row(option) for option in options] + [""]
     if command.examples:
-        lines += ["```", *command.examples, "```", ""]
+        lines += ["```sh", *command.examples, "```", ""]
     return "\n".join(lines)
 
 

@@ -1,6 +1,6 @@
 """What limits the speed of a crawl: every cause by its one name, and which of them holds now. Pure.
 
-The live view, the log, `status`, `check` and docs/usage.md name a cause by these words only. The
+The live view, the log, `status`, `check` and docs/tuning.md name a cause by these words only. The
 figures come from `metrics`. `bandwidth` is the limit that a user set: no engine knows how much the
 line can take. On one that is full, fetches take longer and more of them are under way
 (`concurrency`).
@@ -37,7 +37,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """How docs/usage.md explains a limit."""
+    """How docs/tuning.md explains a limit."""
 
     examples: tuple[str, ...]  # what follows the name and a colon
     meaning: str  # and what helps

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import lycosa
-from lycosa.cli import COMMANDS, main, make_parser
+from lycosa.cli import main, make_parser
+from lycosa.commands.table import COMMANDS
 from lycosa.outcomes import DROPS, OUTCOMES
 from lycosa.reference import drop_rows, label_rows, outcome_rows, reference_text
 from lycosa.settings.options import options_of
