@@ -176,7 +176,7 @@ def spelt(text: str) -> bool:
     word, colon, _ = text.partition(": ")
     if colon:
         return like(word) in set(map(like, NAMES))
-    keys = {"cpu", "dns"}  # of times and of outcomes
+    keys = {"cpu", "dns", "politeness", "open_files"}  # of times, outcomes and lines of the history
     return like(word) in set(map(like, UNIQUE)) and word not in keys
 
 

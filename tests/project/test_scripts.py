@@ -176,7 +176,7 @@ from pathlib import Path
 
 def test_it():
     assert os.listdir() == []
-    assert not [name for name in os.environ if name.startswith("LYCOSA_D")]
+    assert not [name for name in os.environ if name in ("LYCOSA_DELAY", "LYCOSA_DATA_DIR")]
     Path("left-behind").mkdir()
     Path("left-behind/file").touch()
 

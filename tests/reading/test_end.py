@@ -94,7 +94,7 @@ def test_a_year_is_no_date() -> None:
 def test_a_crawl_that_is_paused_has_no_end(queued: tuple[int, int]) -> None:
     lines = run(queued)
     lines[-1]["state"] = "paused"
-    assert end_of(lines).text == "paused: the end is not known before it goes on"
+    assert end_of(lines).text == "it is paused: the end is not known before it goes on"
 
 
 def test_what_was_before_a_pause_is_no_speed() -> None:

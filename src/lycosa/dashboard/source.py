@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from lycosa.called import called
 from lycosa.errors import LycosaError, UserError
 from lycosa.reading.crawl import Crawl
 from lycosa.reading.opening import open_crawl
@@ -92,7 +93,8 @@ class CrawlSource:
             return way()
         except UserError as error:
             print(f"lycosa: dashboard: {redact(str(error))}", file=sys.stderr, flush=True)
-            raise CantOpen("The crawl can't be opened: 'lycosa status' says why.") from error
+            hint = called("status")
+            raise CantOpen(f"The crawl can't be opened: '{hint}' says why.") from error
 
     def _close(self) -> None:
         if self._crawl is not None:

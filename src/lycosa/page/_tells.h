@@ -6,12 +6,14 @@
 
 /* What a <meta> must be called, and what a <link> must be related as, to say something. */
 static const char *const telling_metas[] = {
-    "robots",       "generator",        "refresh",         "date",
-    "dc.date",      "dcterms.date",     "datepublished",   "pubdate", "article:published_time",
-    "og:site_name", "application-name", "content-language"};
+    "robots",        "generator",        "refresh",
+    "date",          "dc.date",          "dcterms.date",
+    "datepublished", "pubdate",          "article:published_time",
+    "og:site_name",  "application-name", "content-language"};
 static const char *const telling_links[] = {"canonical", "alternate", "next", "prev"};
 
-/* Our own name, in lower case: a <meta> of that name speaks to us. Set once, before pages are read. */
+/* Our own name, in lower case: a <meta> of that name speaks to us. Set once, before pages are read.
+ */
 static char own_meta[65] = "lycosa";
 
 /* A character for which a value has to be decoded before anybody can tell what it says. */

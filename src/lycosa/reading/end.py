@@ -35,7 +35,7 @@ def end_of(lines: Sequence[dict[str, Any]]) -> End:
     if state in ("finished", "stopped", "failed"):
         return _over(last, state)
     if state == "paused":
-        return End("paused: the end is not known before it goes on")
+        return End("it is paused: the end is not known before it goes on")
     recent = _recent(lines)
     seconds = last["at"] - recent[0]["at"]
     if state == "loading" or seconds < LEAST:
