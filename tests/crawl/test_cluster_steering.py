@@ -36,10 +36,10 @@ def heard(cluster: Cluster, *words: str | Path) -> dict[str, Any]:
 
 
 def asked_since(web: SimWeb, moment: float) -> dict[str, list[float]]:
-    """When each domain was asked for something."""
+    """When each domain was asked for something; a redirect and its target are one visit."""
     found: dict[str, list[float]] = {}
     for entry in web.log():
-        if entry.start > moment:
+        if entry.start > moment and not entry.location:
             found.setdefault(entry.domain, []).append(entry.start)
     return found
 

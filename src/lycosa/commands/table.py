@@ -55,7 +55,7 @@ COMMANDS = (
         "top",
         "top:top",
         "watch a crawl that runs elsewhere; q or Ctrl-C ends the view, not the crawl",
-        ("lycosa top", "lycosa top --data-dir /srv/crawl --once"),
+        ("lycosa top", "lycosa top --once"),
     ),
     Command(
         "domains",

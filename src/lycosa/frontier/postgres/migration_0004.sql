@@ -1,4 +1,4 @@
--- migration_0005: lines of figures that nodes leave for those who have not their directories.
+-- migration_0004: lines of figures that nodes leave for those who have not their directories.
 
 CREATE TABLE history (
     node text NOT NULL,
