@@ -36,10 +36,11 @@ def heard(cluster: Cluster, *words: str | Path) -> dict[str, Any]:
 
 
 def asked_since(web: SimWeb, moment: float) -> dict[str, list[float]]:
-    """When each domain was asked for something; a redirect and its target are one visit."""
+    """When each domain was asked for something; robots.txt, a redirect and its target are one
+    visit."""
     found: dict[str, list[float]] = {}
     for entry in web.log():
-        if entry.start > moment and not entry.location:
+        if entry.start > moment and not entry.location and entry.target != "/robots.txt":
             found.setdefault(entry.domain, []).append(entry.start)
     return found
 

@@ -108,9 +108,11 @@ def test_an_upgrade_that_fails_changes_nothing_and_goes_on_later(
     for name in after.keys() & before.keys():  # columns are only added, behind the others
         width = len(before[name][0]) if before[name] else 0
         assert sorted((row[:width] for row in after[name]), key=repr) == before[name]
-    for name in after.keys() - before.keys():  # a table that came later is empty
-        assert after[name] == []
-    assert sorted(map(len, (after[name] for name in before))) == sorted(map(len, before.values()))
+    history = after.pop(
+        "history"
+    )  # of PostgreSQL alone; tables that had another name have their rows
+    assert history == before.pop("history", [])
+    assert sorted(map(len, after.values())) == sorted(map(len, before.values()))
 
 
 def _all_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:

@@ -162,8 +162,7 @@ COMMANDS = (
         "show a crawl as a page in a browser, while it runs or afterwards",
         (
             "lycosa dashboard",
-            "lycosa dashboard --data-dir old-crawl --port 9000",
-            "lycosa dashboard --store postgresql://user@host/database",
+            "lycosa dashboard --port 9000",
         ),
     ),
     Command(
