@@ -63,15 +63,15 @@ def gone(pid: int) -> bool:
 
 
 def test_it_is_there_by_default_and_ends_with_the_crawl(tmp_path: Path) -> None:
-    with SimWeb(SPEC, tmp_path / "log") as web:
+    with SimWeb(replace(SPEC, pages=60), tmp_path / "log") as web:
         crawl = crawl_of(web, tmp_path)
         process = crawl.start()
         port, token = address(crawl)
-        wait_for(lambda: crawl.pages() > 5)
         told = shown(port).get("/api/overview")
         assert told.status == 200
         assert told.json["state"] in ("running", "loading")
-        assert told.json["pages"] > 0
+        # A supervisor writes its figures every 5 s.
+        wait_for(lambda: shown(port).get("/api/overview").json["pages"] > 0, 10)
         pid = process_of(port)
         assert pid != process.pid
         assert os.getpriority(os.PRIO_PROCESS, pid) == 19
