@@ -62,3 +62,11 @@ def test_silence_is_a_kill_only_where_nobody_works(tmp_path: Path) -> None:
         os.close(held)
     assert (hanging["state"], hanging["live"], hanging["stale"]) == ("running", True, True)
     assert "stopped" not in hanging["end"]
+
+
+def test_the_disk_is_full_by_what_some_minutes_tell() -> None:
+    lines = [{"at": 60.0 * minute, "disk_free": 10**9 - minute * 10**6} for minute in range(11)]
+    told = overview.hours_until_full(lines)
+    assert told is not None and round(told, 1) == round(990 / 60, 1)
+    assert overview.hours_until_full(lines[:3]) is None  # too little was seen
+    assert overview.hours_until_full([{**line, "disk_free": 10**9} for line in lines]) is None
