@@ -172,6 +172,7 @@ def test_a_pause_is_obeyed_and_ended(live: Live) -> None:
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.locator("#state")).to_have_text("paused")
     expect(page.locator("#limit")).to_contain_text("paused")
+    expect(page.locator("#end")).to_contain_text("It is paused")
     live.watch("", live.quiet)
     page.get_by_role("button", name="Go on", exact=True).click()
     expect(page.locator("#state")).to_have_text("running")
