@@ -20,7 +20,7 @@ import pytest
 from lycosa.dashboard.beside import bound
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from support.dashboards import Served
+from support.dashboards import Served, gone, process_of
 from support.program import Crawl, lycosa, wait_for
 
 SPEC = WorldSpec(domains=30, pages=6, https=0.0, plain=True, links=8, page_bytes=3000)
@@ -43,35 +43,16 @@ def shown(port: int) -> Served:
     return Served([], port=port)
 
 
-def process_of(port: int) -> int:
-    """The process that listens at a port of loopback."""
-    wanted = f"0100007F:{port:04X}"
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    inode = next(line[9] for line in lines if line[1] == wanted and line[3] == "0A")
-    for path in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):
-            if os.readlink(path) == f"socket:[{inode}]":
-                return int(path.parts[2])
-    raise AssertionError("nobody listens")
-
-
-def gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 def test_it_is_there_by_default_and_ends_with_the_crawl(tmp_path: Path) -> None:
-    with SimWeb(SPEC, tmp_path / "log") as web:
+    with SimWeb(replace(SPEC, pages=60), tmp_path / "log") as web:
         crawl = crawl_of(web, tmp_path)
         process = crawl.start()
         port, token = address(crawl)
-        wait_for(lambda: crawl.pages() > 5)
         told = shown(port).get("/api/overview")
         assert told.status == 200
         assert told.json["state"] in ("running", "loading")
-        assert told.json["pages"] > 0
+        # A supervisor writes its figures every 5 s.
+        wait_for(lambda: shown(port).get("/api/overview").json["pages"] > 0, 10)
         pid = process_of(port)
         assert pid != process.pid
         assert os.getpriority(os.PRIO_PROCESS, pid) == 19

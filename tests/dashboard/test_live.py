@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from playwright.sync_api import Page, expect
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from lycosa.steering.wheel import Wheel
 from support import chromium
 from support.browser import SECONDS, Seen, browser, opened
 from support.program import Crawl, wait_for
@@ -31,10 +29,6 @@ pytestmark = [
     pytest.mark.skipif(not chromium.found(), reason=chromium.ABSENT),
     pytest.mark.timeout(300),
 ]
-needs_history = pytest.mark.skipif(
-    find_spec("lycosa.node.history") is None, reason="supervisors write no history"
-)
-needs_pause = pytest.mark.skipif(not hasattr(Wheel, "paused"), reason="crawls can't be paused")
 
 
 @dataclass
@@ -71,7 +65,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     root = tmp_path_factory.mktemp("live")
     spec = WorldSpec(domains=30, pages=150, https=0.0, plain=True, links=30, page_bytes=3000)
     with SimWeb(spec, root / "log") as web, browser() as started:
-        crawl = Crawl(web, root, DELAY, "--dashboard", "--engines", "1", "--ip-delay", "0")
+        flags = ("--engines", "1", "--ip-delay", "0", "--max-queued-per-domain", "40")
+        crawl = Crawl(web, root, DELAY, "--dashboard", *flags)
         process = crawl.start()
         programs.remove(process)  # it lives for all tests of this file
         try:
@@ -111,7 +106,6 @@ def test_figures_grow_by_themselves(live: Live) -> None:
     wait_for(lambda: live.crawl.pages() >= first)
 
 
-@needs_history
 def test_charts_of_a_running_crawl_draw_and_grow(live: Live) -> None:
     speed = live.page.locator("#speed")
     expect(speed).to_have_attribute("data-points", re.compile(r"\d+"))
@@ -121,6 +115,30 @@ def test_charts_of_a_running_crawl_draw_and_grow(live: Live) -> None:
     expect(live.page.locator("#polite")).to_contain_text("Violations0")
     expect(live.page.locator("#latest .page").first).to_be_visible()
     expect(live.page.locator("#nodes")).to_contain_text("in flight")
+
+
+def test_every_part_is_filled_from_what_the_supervisor_writes(live: Live) -> None:
+    page = live.page
+    for part, told in (
+        ("#languages", "English"),
+        ("#types", "text/html"),
+        ("#labels", "content"),
+        ("#sizes", "KiB"),
+        ("#disk", "text"),
+        ("#durations", "first byte"),
+    ):
+        expect(page.locator(part)).to_contain_text(told)
+    expect(page.locator("#latest .page")).to_have_count(10)
+    expect(page.locator("#latest .preview").first).not_to_be_empty()
+    expect(page.locator("#nodes tbody tr")).to_have_count(1)
+    drop = page.locator('#drops [data-key="queue-cap"]')
+    drop.locator("summary").click()
+    expect(drop.locator(".examples li")).to_have_count(10)
+    drop.locator(".examples button").first.click()
+    expect(drop.locator(".why").first).not_to_be_empty()
+    for order in ("Most queued", "Slowest", "Most pages"):
+        page.get_by_label(order).check(force=True)
+        expect(page.locator("#domains .entry")).to_have_count(20)
 
 
 def test_search_and_why_answer_while_it_runs(live: Live) -> None:
@@ -149,19 +167,18 @@ def test_an_exclusion_is_obeyed_and_taken_back(live: Live) -> None:
     page.keyboard.press("Escape")
 
 
-@needs_pause
 def test_a_pause_is_obeyed_and_ended(live: Live) -> None:
     page = live.page
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.locator("#state")).to_have_text("paused")
     expect(page.locator("#limit")).to_contain_text("paused")
+    expect(page.locator("#end")).to_contain_text("It is paused")
     live.watch("", live.quiet)
     page.get_by_role("button", name="Go on", exact=True).click()
     expect(page.locator("#state")).to_have_text("running")
     live.watch("", live.busy)
 
 
-@needs_pause
 def test_seeds_are_added_and_the_delay_is_changed(live: Live) -> None:
     page, panel = live.page, live.page.locator("#panel")
     page.get_by_role("button", name="Steer").click()
@@ -171,6 +188,8 @@ def test_seeds_are_added_and_the_delay_is_changed(live: Live) -> None:
     panel.locator("#set-delay").fill("2")
     panel.locator("#set-delay").press("Enter")
     expect(panel).to_contain_text(re.compile("delay is 2.* now"))
+    # 30 domains at one visit in 2 s each.
+    expect(page.locator('#tiles [data-key="Speed now"] .sub')).to_contain_text("allows 15.0")
     page.keyboard.press("Escape")
 
 

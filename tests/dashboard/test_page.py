@@ -16,7 +16,7 @@ from lycosa.dashboard.report import bundle
 from support import chromium, made_crawl
 from support.browser import SECONDS, Seen, browser, opened
 from support.dashboards import TOKEN, Served
-from support.made_history import made_lines, made_now, write_history, write_now
+from support.made_history import Told, made_lines, made_now, write_history
 
 SCRIPT = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 expect.set_options(timeout=SECONDS * 1000)
@@ -27,9 +27,16 @@ pytestmark = pytest.mark.skipif(not chromium.found(), reason=chromium.ABSENT)
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("shown") / "data"
     made_crawl.make(root, pages=120)
-    lines = made_lines(time.time())
-    write_history(root, lines, made_now(lines[-1]))
     return root
+
+
+@pytest.fixture(scope="module", autouse=True)
+def told(crawl: Path) -> Iterator[Told]:
+    lines = made_lines(time.time())
+    now = made_now(lines[-1])
+    write_history(crawl, lines, now)
+    with Told(crawl, now) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +90,15 @@ def test_charts_draw_and_follow_the_range(seen: Seen) -> None:
     expect(page.locator("#band .legend")).to_contain_text("DNS")
 
 
-def test_figures_change_by_themselves(seen: Seen, crawl: Path) -> None:
+def test_figures_change_by_themselves(seen: Seen, told: Told) -> None:
     page, line = seen.page, made_lines(time.time())[-1]
     for pages in (4_111_111, 4_222_222):
-        now = made_now({**line, "at": time.time(), "pages": pages, "limit": "DNS",
+        now = made_now({**line, "pages": pages, "limit": "DNS",
                         "limit_text": "DNS: 9 of 10 fetches wait for a name server"})  # fmt: skip
-        write_now(crawl, now)
+        told.tell(now)
         expect(page.locator("#tiles")).to_contain_text(f"{pages:,}")
         expect(page.locator("#limit")).to_contain_text("limited by DNS")
-    write_now(crawl, made_now(line))
+    told.tell(made_now(line))
     expect(page.locator("#limit")).to_contain_text("politeness")
 
 

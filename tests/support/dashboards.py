@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -102,3 +104,22 @@ class Served:
         if token is not None:
             given["authorization"] = f"Bearer {token}"
         return self.send("POST", path, json.dumps(value).encode(), **given)
+
+
+def process_of(port: int) -> int:
+    """The process that listens at a port of loopback."""
+    wanted = f"0100007F:{port:04X}"
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    inode = next(line[9] for line in lines if line[1] == wanted and line[3] == "0A")
+    for path in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if os.readlink(path) == f"socket:[{inode}]":
+                return int(path.parts[2])
+    raise AssertionError("nobody listens")
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True

@@ -55,6 +55,7 @@ class Answers:
         self._started: float | None = None
         self._end: tuple[str, float | None] = ("", None)
         self._end_at = 0.0
+        self._end_state = ""
 
     # -- the whole crawl ----------------------------------------------------------------------
 
@@ -63,7 +64,7 @@ class Answers:
         now, nodes = self._now(crawl)
         if self._started is None:
             self._started = crawl.started_ms() / 1000
-        end, hours = self._slow(crawl)
+        end, hours = self._slow(crawl, now["state"])
         told = overview.overview(now, nodes, self._started, end, hours, self._clock())
         return dict(shown(told))
 
@@ -80,9 +81,10 @@ class Answers:
         line["latest"] = [_brief(page) for page in crawl.pages(newest=True, limit=EXAMPLES)]
         return line, [line]
 
-    def _slow(self, crawl: Crawl) -> tuple[str, float | None]:
-        if self._clock() - self._end_at > SLOW_SECONDS:
-            self._end_at = self._clock()
+    def _slow(self, crawl: Crawl, state: str) -> tuple[str, float | None]:
+        """The end in words, and when the disk is full: by the state of now, the rest may be old."""
+        if state != self._end_state or self._clock() - self._end_at > SLOW_SECONDS:
+            self._end_at, self._end_state = self._clock(), state
             history = crawl.history()
             lines = history.lines(since=self._end_at - overview.FULL_SECONDS, most=LINES)
             self._end = history.end(lines), overview.hours_until_full(lines)

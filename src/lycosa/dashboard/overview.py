@@ -13,6 +13,7 @@ from lycosa.what_limits import LIMITS
 
 ENDED = ("finished", "stopped", "failed")
 FULL_SECONDS = 3600.0  # how fast the disk fills is told by what happened in this time
+FULL_LEAST = 300.0  # and by no less: a moment's writing says nothing of a day
 STALE_SECONDS = 30.0  # without a new line something is wrong with the supervisor
 SERIES = (
     *("at", "pages_per_s", "ceiling", "pages", "queued", "bytes_per_s", "in_flight"),
@@ -110,7 +111,7 @@ def hours_until_full(lines: Sequence[Mapping[str, Any]]) -> float | None:
     last = known[-1]
     first = next(line for line in known if line["at"] >= last["at"] - FULL_SECONDS)
     passed, used = last["at"] - first["at"], first["disk_free"] - last["disk_free"]
-    if passed <= 0 or used <= 0:
+    if passed < FULL_LEAST or used <= 0:
         return None
     return float(last["disk_free"] * passed / used / 3600)
 

@@ -50,6 +50,7 @@ def line_of(stats: Stats, moment: Moment, engines: Sequence[SeenEngine] = ()) ->
         "node": moment.node,
         "run": round(moment.run, 3),
         "state": moment.state,
+        "paused": stats.paused,
         **{name: getattr(stats, name, 0) for name in COUNTERS},
         "real": real_pages(stats.labels),
         "queued": shown.queued,

@@ -31,6 +31,7 @@ from lycosa.node.history_files import HISTORY, HistoryFiles, Level, read_now
 from lycosa.settings.values import NodeSettings
 
 EVERY = 5.0  # seconds between two lines
+SOON = 1.0  # seconds until a line tells what somebody changed
 # Node, seconds that the line speaks for, when it was written, the line, up to when others are
 # forgotten: see `SupervisorFrontier.put_history`.
 LeaveLine = Callable[[str, int, int, str, int], None]
@@ -69,6 +70,11 @@ class Recorder:
             return False
         self._due = now + EVERY
         return True
+
+    def steer(self, delay: float) -> None:
+        """Go by another delay, and write soon what somebody changed."""
+        self._delay = delay
+        self._due = min(self._due, engine_now() + SOON)
 
     def note(
         self,

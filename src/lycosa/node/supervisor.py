@@ -229,6 +229,8 @@ class Supervisor:
         """How the run stands, in one word, while it goes on."""
         if self._ends():
             return "stopping"
+        if self.pause is not None or self.disk.low:
+            return "paused"
         return "running" if self.loader.done.is_set() else "loading"
 
     def _stats(self) -> Stats:
@@ -310,6 +312,7 @@ class Supervisor:
         self.disk.least = self.node.min_free_disk
         self.engines.steer(self.crawl, self.node.max_workers, self.limits.max_pages)
         self.progress.steer(self.limits, self.crawl.delay, self.engines.fetches)
+        self.history.steer(self.crawl.delay)
         self._heed_pause(said)
 
     def _heed_pause(self, said: Steered) -> None:

@@ -7,7 +7,8 @@ Each node writes its own (`node/history`); here they become one. Nothing is read
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import orjson
 
 from lycosa.engine import summaries
 from lycosa.engine.summaries import SUMMARIES
-from lycosa.node.datadir import name_in
+from lycosa.node.datadir import in_use, name_in
 from lycosa.node.history_files import HISTORY, LEVELS, lines_of, newest_of, read_now
 from lycosa.node.rollup import RUNNING, HistoryLine, merged
 from lycosa.reading.end import WINDOW, End, end_of
@@ -46,9 +47,15 @@ class History:
         return {**summaries.merged(parts), **merged(lines)}
 
     def nodes(self) -> list[HistoryLine]:
-        """The newest line of each node. One that says it runs and has been silent for half a
-        minute was killed or hangs: its state is 'stopped', and `silent` is true."""
-        return sorted(map(_honest, self._newest().values()), key=lambda line: line.get("node", ""))
+        """The newest line of each node. Of one that says it runs and has been silent for half a
+        minute, `silent` is true. If nobody holds its directory it was killed, and its state is
+        'stopped'; else it hangs or can't write its history, and perhaps crawls all the same."""
+        found = [_honest(line, partial(self._held, name)) for name, line in self._newest().items()]
+        return sorted(found, key=lambda line: line.get("node", ""))
+
+    def _held(self, name: str) -> bool:
+        folder = self._folders.get(name)
+        return folder is not None and in_use(folder.parent)
 
     def _newest(self) -> dict[str, HistoryLine]:
         found = dict(self._stored_newest())
@@ -84,7 +91,7 @@ class History:
             lines = self.lines(since=newest - WINDOW, most=MOST)
         found = list(lines)
         if found:
-            found[-1] = _honest(found[-1])
+            found[-1] = _honest(found[-1], lambda: any(map(self._held, self._folders)))
         return end_of(found)
 
     # -- nodes whose directories are elsewhere --------------------------------------------------
@@ -119,11 +126,12 @@ class History:
         return found
 
 
-def _honest(line: HistoryLine) -> HistoryLine:
+def _honest(line: HistoryLine, held: Callable[[], bool]) -> HistoryLine:
+    """`held`: whether somebody works in the node's directory."""
     silent = time.time() - line["at"] > STALE + line.get("late_s", 0)
     if not silent or line.get("state") not in RUNNING:
         return line
-    return {**line, "state": "stopped", "silent": True}
+    return {**line, "silent": True} | ({} if held() else {"state": "stopped"})
 
 
 def _line_of(text: str) -> HistoryLine:

@@ -41,7 +41,7 @@ function options(chart, width) {
   return {
     width,
     height: HEIGHT,
-    padding: [8, 10, 0, 0],
+    padding: [8, 24, 0, 0],
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
     legend: { show: false },
     scales: { x: { time: true }, y: { range: (_, low, high) => chart.top(low, high) } },

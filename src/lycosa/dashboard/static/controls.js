@@ -24,7 +24,8 @@ export function drawControls(now) {
 }
 
 function isPaused() {
-  return Boolean(newestState) && (newestState.state === "paused" || newestState.paused === "user");
+  // A pause for want of room on the disk ends by itself: nobody can take it back.
+  return Boolean(newestState) && (newestState.paused === undefined ? newestState.state === "paused" : newestState.paused === "user");
 }
 
 export function notice(text, bad) {

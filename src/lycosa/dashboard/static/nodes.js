@@ -37,7 +37,7 @@ function drawDisk(now) {
     return;
   }
   const hours = now.hours_until_full;
-  const full = hours === null || hours === undefined ? "it does not fill at this speed" : hours > 24 * 365 ? "more than a year" : `about ${duration(hours * 3600)}`;
+  const full = hours === null || hours === undefined ? "not in sight" : hours > 24 * 365 ? "more than a year" : `about ${duration(hours * 3600)}`;
   fill(byId("disk"), facts([["free", now.disk_free ? size(now.disk_free) : undefined], ["full in", now.live ? full : undefined], ...kinds]));
 }
 
