@@ -34,6 +34,7 @@ NOT_RUN = {
     "python3 -m venv": "it installs from the network; tests/project/test_installed.py looks at it",
     "venv/bin/pip": "it installs from the network",
     "venv/bin/lycosa": "the environment of the line before is not made here",
+    "lycosa pause": "the crawl of the page has ended; tests/commands/test_steering.py runs it",
     "sudo": "it needs root; tests/project/test_service_files.py runs what the files say",
     "useradd": "it changes the machine",
     "install": "it changes the machine",
