@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 
 def utc(ms: int) -> str:
     """A moment for people and for JSON alike."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def shorter_before(delay: float, before: Sequence[tuple[int, float]]) -> str:
+    """Until when the delay was shorter than now, from (until_ms, delay); '' if it never was."""
+    shorter = [each for each in before if each[1] < delay]
+    if not shorter:
+        return ""
+    until, least = max(ms for ms, _ in shorter), min(seconds for _, seconds in shorter)
+    return f" (until {utc(until)} at least {least:g} s)"
 
 
 def duration(seconds: float) -> str:

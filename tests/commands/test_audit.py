@@ -4,6 +4,8 @@ from lycosa.archive.address_audit import AddressReport
 from lycosa.archive.audit import AuditReport, audit_visits
 from lycosa.archive.ledger import LedgerVisit
 from lycosa.commands.audit import address_lines, report_lines
+from lycosa.commands.complaint import Complaint, answer
+from lycosa.reading.domains import visit_values
 
 NOW = 1_800_000_000_000
 
@@ -36,3 +38,23 @@ def test_a_rude_crawl_does_not() -> None:
     lines = report_lines(audit_visits([visit(0, 500), visit(60_500, 61_000)], 70), 70)
     assert "NOT POLITE: 1 visits came too soon, 0 overlapped." in lines
     assert "the next began 60.000 s later, 70 s were needed (engines 1 and 1)" in lines[-1]
+
+
+def test_a_delay_that_was_shorter_before_is_told() -> None:
+    """Else a pause of 2 s is called polite, and 4 s needed, in one breath."""
+    visits, before = [visit(0, 500), visit(2_500, 3_000)], [(NOW + 5_000, 2.0), (NOW + 9_000, 3.0)]
+    report = audit_visits(visits, 4, before)
+    until = "2027-01-15T08:00:09Z"
+    lines = report_lines(report, 4, before)
+    assert f"was 2.000 s; at least 4 s were asked for (until {until} at least 2 s)." in lines[1]
+    assert "asked for." in report_lines(report, 1, before)[1]
+
+    found = Complaint("example.org", "lycosa", "lycosa", "a@b.org", 4, report=report, before=before)
+    found.visits = list(visit_values(visits))
+    assert f"wait at least 4 s (until {until} at least 2 s), or longer" in " ".join(
+        answer(found, 5)
+    )
+
+    addresses = AddressReport()
+    addresses.note("192.0.2.1", 1000, 1000)
+    assert f"to one address since {until} was 1.000 s" in address_lines(addresses, 1, before)[0]

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ import pytest
 from commands.stores import Stored, make, visit
 from lycosa.archive.ledger import Ledger
 from lycosa.clock import wall_now
-from lycosa.commands.domains import domain_lines
+from lycosa.commands.domains import domain_lines, list_lines
 from lycosa.commands.top import snapshot_of, top_line, top_lines
 from lycosa.node.datadir import become_node
 from lycosa.politeness.robots import parse_robots
-from lycosa.reading.values import Domain, DomainVisit, RobotsFile
+from lycosa.reading.values import Domain, DomainLine, DomainVisit, RobotsFile
 from lycosa.records import Origin
 
 NOW = 1_800_000_000_000
@@ -222,3 +223,15 @@ def test_without_a_terminal_each_new_figure_is_a_line(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
     process.stdout.close()
+
+
+def test_figures_of_a_held_domain_say_that_they_are_old() -> None:
+    """The store counts pages and queue of a domain when an engine gives it back."""
+    found = Domain("a.test", "held", True, 0, 1, 0, 0.0, 0, outcomes={"ok": 10}, counted=10)
+    assert "pages      0, about 1 URLs queued, before an engine took it" in domain_lines(found, NOW)
+    free = replace(found, state="ready")
+    assert "pages      0, about 1 URLs queued" in domain_lines(free, NOW)
+    row = DomainLine("a.test", 5, "held", True, 5, 1, 0.0, 0, 0)
+    head = list_lines([row], "pages", "all 2 domains", NOW)[0]
+    assert head.endswith("from all 2 domains; those held by an engine as they were before:")
+    assert "held" not in list_lines([row], "failing", "all 2 domains", NOW)[0]

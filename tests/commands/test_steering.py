@@ -119,7 +119,7 @@ def test_seeds_are_added(crawl: Stored, tmp_path: Path) -> None:
     file.write_text("# more\nc.test\na.test\n1,d.test\nnot a domain\nhttps://b.test/\n")
     said = crawl.run("seeds", "add", str(file), "https://e.test/start")
     assert "'not a domain' is left out: a domain has no spaces." in said
-    assert "3 seeds were taken, 2 were known before, 1 lines were refused." in said
+    assert "3 seeds were taken, 2 were known before, 1 line was refused." in said
     assert "https://e.test/start" in crawl.queued() and "https://d.test/" in crawl.queued()
     again = json.loads(crawl.run("seeds", "add", str(file), "--json"))
     assert (again["taken"], again["known"], again["refused"]) == (0, 4, 1)
@@ -141,6 +141,12 @@ def test_no_seed_among_the_words(crawl: Stored, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("# nothing\n")
     assert "has no line that is a domain or URL" in crawl.run("seeds", "add", str(empty), code=2)
+
+
+def test_a_seed_file_that_is_not_there_is_no_domain(crawl: Stored) -> None:
+    assert "The seed file more.txt does not exist" in crawl.run("seeds", "add", "more.txt", code=2)
+    said = crawl.run("seeds", "add", "f.test/more.txt")
+    assert "1 seed was taken, 0 were known before, 0 lines were refused." in said
 
 
 def test_the_wheel_excludes_and_takes_back(crawl: Stored) -> None:

@@ -58,6 +58,15 @@ def test_a_url_and_a_command_are_told(url: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "said").read_text()) == {"event": "finished", "pages": 7}
 
 
+def test_a_command_that_appends_gets_one_event_a_line(tmp_path: Path) -> None:
+    notifier = Notifier((f"cat >> {tmp_path}/said",))
+    for event in ("paused", "unpaused"):
+        notifier.tell({"event": event})
+    notifier.close()
+    lines = (tmp_path / "said").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["paused", "unpaused"]
+
+
 def test_failing_receivers_are_named_once_and_without_secrets(
     url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

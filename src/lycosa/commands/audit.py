@@ -6,7 +6,7 @@ judges their visits together, and names the nodes whose ledgers it has not seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from lycosa.settings.collect import Values
 from lycosa.settings.stored import earlier_delays, stored_node, stored_settings
 from lycosa.settings.values import CrawlSettings
 from lycosa.terminal import one_line
-from lycosa.units import utc
+from lycosa.units import shorter_before, utc
 
 if TYPE_CHECKING:
     from lycosa.archive.address_audit import AddressReport
@@ -61,8 +61,9 @@ def audit(values: Values, words: list[str]) -> int:
             {**found, "unseen": unseen, "ip_delay": settings.ip_delay, "addresses": addresses}
         )
     else:
-        lines = report_lines(report, settings.delay)
-        lines += address_lines(addresses, settings.ip_delay)
+        before = earlier_delays(stored)
+        lines = report_lines(report, settings.delay, before)
+        lines += address_lines(addresses, settings.ip_delay, before)
         if is_server(values["store"]):
             lines += unseen_lines(unseen)
         elif unseen:
@@ -136,15 +137,18 @@ def _addresses(
     return audit_addresses(visits, settings.ip_delay, shared.exempt, since_ms)
 
 
-def address_lines(report: AddressReport, pause: float) -> list[str]:
+def address_lines(
+    report: AddressReport, pause: float, before: Sequence[tuple[int, float]] = ()
+) -> list[str]:
     """Whether --ip-delay was kept, for people; pure."""
     gap = report.smallest_gap_ms
+    since = f" since {utc(max(until for until, _ in before))}" if before else ""
     if gap is None or not pause:
         return []
     if report.ok:
         return [
-            f"The smallest pause between two visits of a node to one address was {gap / 1000:,.3f}"
-            f" s; at least {pause:g} s were asked for (--ip-delay)."
+            f"The smallest pause between two visits of a node to one address{since} was"
+            f" {gap / 1000:,.3f} s; at least {pause:g} s were asked for (--ip-delay)."
         ]
     return [
         f"Visits to one address came too close {report.too_close:,} times: at least {pause:g} s"
@@ -170,7 +174,9 @@ def unseen_lines(unseen: list[str]) -> list[str]:
     ]
 
 
-def report_lines(report: AuditReport, delay: float) -> list[str]:
+def report_lines(
+    report: AuditReport, delay: float, before: Sequence[tuple[int, float]] = ()
+) -> list[str]:
     """The report for people; pure."""
     gap = report.smallest_gap_ms
     lines = [
@@ -179,7 +185,7 @@ def report_lines(report: AuditReport, delay: float) -> list[str]:
         "No domain was visited twice."
         if gap is None
         else f"The smallest pause between two visits to a domain was {gap / 1000:,.3f} s;"
-        f" at least {delay:g} s were asked for.",
+        f" at least {delay:g} s were asked for{shorter_before(delay, before)}.",
     ]
     if report.ok:
         return [*lines, "Every visit was polite."]

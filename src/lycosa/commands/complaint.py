@@ -23,7 +23,7 @@ from lycosa.politeness.robots import Rules
 from lycosa.reading.domains import robots_file, visit_values
 from lycosa.reading.values import DomainVisit, Page, RobotsFile
 from lycosa.records import Origin
-from lycosa.units import duration, utc
+from lycosa.units import duration, shorter_before, utc
 from lycosa.urls.canonical import split
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Complaint:
     forbidden: list[str] = field(default_factory=list)  # fetched although robots.txt forbids it
     forbidden_count: int = 0
     earlier: int = 0  # pages that were fetched under an earlier robots.txt
+    before: Sequence[tuple[int, float]] = ()  # delays that held earlier, and until when
     unseen: list[str] = field(default_factory=list)  # where ledgers lie that were not read
 
     @property
@@ -90,6 +91,7 @@ def gather(
     found = Complaint(
         domain, settings.user_agent, settings.bot_name, settings.email, settings.delay,
         since_ms, until_ms, report=audit_visits(visits, settings.delay, before, tolerance_ms),
+        before=before,
     )  # fmt: skip
     found.visits = [each for each in visit_values(visits) if _within(found, each.started_ms)]
     origins = crawl.origins(domain)
@@ -196,8 +198,8 @@ def _pauses(found: Complaint) -> str:
         return "Pauses: there was one visit only."
     text = (
         f"Pauses: between the end of a visit and the start of the next it has to wait at least"
-        f" {found.delay:g} s, or longer where robots.txt or the server asks for it. The smallest"
-        f" pause of all visits was {gap / 1000:,.3f} s."
+        f" {found.delay:g} s{shorter_before(found.delay, found.before)}, or longer where robots.txt"
+        f" or the server asks for it. The smallest pause of all visits was {gap / 1000:,.3f} s."
     )
     if report.ok:
         return f"{text} No visit came too soon, and no two were made at once."

@@ -14,6 +14,8 @@ from lycosa.errors import UserError
 from lycosa.settings.collect import Values
 from lycosa.terminal import one_line
 
+# No domain ends so (these are no top-level domains): such a word is a file that is not there.
+FILES = (".txt", ".csv", ".tsv", ".lst", ".list", ".gz", ".zst", ".xz", ".bz2")
 SHOWN = 20  # refused lines that are printed
 
 
@@ -28,6 +30,9 @@ def seeds(values: Values, words: list[str]) -> int:
         )
     given = words[1:]
     named = [word for word in given if word == "-" or Path(word).exists()]
+    for word in given:
+        if word not in named and "/" not in word and word.lower().endswith(FILES):
+            raise UserError(f"The seed file {one_line(word)} does not exist: check the path.")
     with seed_sources.spooled(named) as files, wheel_of(values) as wheel:
         seed_sources.check(files, named)
         added = wheel.add_seeds(_lines(given, dict(zip(named, files, strict=True))))
@@ -42,8 +47,10 @@ def seeds(values: Values, words: list[str]) -> int:
         return 0
     for line, why in added.refused[:SHOWN]:
         print(f"lycosa: '{one_line(line)}' is left out: {why}.", file=sys.stderr)
-    text = f"{added.taken:,} seeds were taken, {added.known:,} were known before"
-    print(f"{text}, {added.refused_count:,} lines were refused.")
+    taken = "1 seed was" if added.taken == 1 else f"{added.taken:,} seeds were"
+    known = "1 was" if added.known == 1 else f"{added.known:,} were"
+    left_out = "1 line was" if added.refused_count == 1 else f"{added.refused_count:,} lines were"
+    print(f"{taken} taken, {known} known before, {left_out} refused.")
     if added.taken and not running:
         print(f"The crawl goes on with: {called('crawl', '--resume', *same_crawl(values))}")
     return 0

@@ -136,7 +136,7 @@ class CommandFailed(Exception):
 
 
 def _run(command: str, message: bytes) -> None:
-    """Run a command by the shell; after a while it is killed with all that it has started."""
+    """Run a command by the shell with a line to read; if it is slow, all it started is killed."""
     process = subprocess.Popen(
         command,
         shell=True,
@@ -146,7 +146,7 @@ def _run(command: str, message: bytes) -> None:
         start_new_session=True,
     )
     try:
-        process.communicate(message, timeout=COMMAND_TIMEOUT)
+        process.communicate(message + b"\n", timeout=COMMAND_TIMEOUT)
     except subprocess.TimeoutExpired:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
