@@ -115,10 +115,14 @@ def _view(port: int, found: Measured) -> None:
 
 
 def _dashboard_of(pid: int) -> int:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    for child in children:
-        if "lycosa.dashboard" in Path(f"/proc/{child}/cmdline").read_text():
-            return int(child)
+    """The process of the dashboard, which may only be about to start when its address is told."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with suppress(OSError):
+                if "lycosa.dashboard" in Path(f"/proc/{child}/cmdline").read_text():
+                    return int(child)
+        time.sleep(0.05)
     raise AssertionError("there is no dashboard")
 
 
