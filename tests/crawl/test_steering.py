@@ -199,7 +199,7 @@ def told_of(path: Path) -> list[dict[str, Any]]:
 def test_little_room_pauses_a_node_and_room_lets_it_go_on(web: SimWeb, tmp_path: Path) -> None:
     """Free space is that of the real file system; the setting comes and goes."""
     said = tmp_path / "said"
-    crawl = Crawl(web, tmp_path, 0.4, "--notify", f"cat >> {said}; echo >> {said}")
+    crawl = Crawl(web, tmp_path, 0.4, "--notify", f"cat >> {said}")
     crawl.flags += ["--notify", "http://127.0.0.1:9/?token=secret", "--log-interval", "1"]
     process = crawl.start()
     wait_for(lambda: crawl.pages() > 30)

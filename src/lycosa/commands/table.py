@@ -192,7 +192,7 @@ COMMANDS = (
         "seeds",
         "seeds:seeds",
         "add seeds to a running or stopped crawl; those that it knows are passed over",
-        ("lycosa seeds add more.txt", "lycosa seeds add example.org https://example.net/start"),
+        ("lycosa seeds add seeds.txt", "lycosa seeds add example.org https://example.net/start"),
         "add SEEDS",
         "*",
         "the word add; then files, - for standard input, domains or URLs",
