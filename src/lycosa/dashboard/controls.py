@@ -6,8 +6,7 @@ Owns which words a control takes and how they are checked; what they do is decid
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, is_dataclass
-from typing import Any
+from dataclasses import asdict
 
 import orjson
 
@@ -47,10 +46,9 @@ def stop(wheel: Wheel, words: Json) -> Json:
 
 def hits(wheel: Wheel, words: Json) -> Json:
     """What patterns would take out, before they do."""
-    found: Any = wheel.hits(_lines(words, "lines"))
-    by_line = getattr(found, "by_line", found)
-    told = {line: _plain(each) for line, each in dict(by_line).items()}
-    return {"hits": told, "total": _total(getattr(found, "total", None), told)}
+    found = wheel.hits(_lines(words, "lines"))
+    told = {line: asdict(each) for line, each in found.by_line.items()}
+    return {"hits": told, "total": asdict(found.total)}
 
 
 def exclude(wheel: Wheel, words: Json) -> Json:
@@ -116,21 +114,6 @@ def _lines(words: Json, name: str) -> list[str]:
     if len(lines) > LINES or any(len(each) > LONG for each in lines):
         raise UserError(f"At most {LINES:,} lines of {LONG:,} characters at once.")
     return lines
-
-
-def _plain(each: Any) -> Json:
-    if is_dataclass(each) and not isinstance(each, type):
-        return asdict(each)
-    return dict(each) if isinstance(each, dict) else {"urls": int(each)}
-
-
-def _total(total: Any, told: dict[str, Json]) -> Json:
-    if total is not None:
-        return _plain(total)
-    sums: Json = {
-        key: sum(each.get(key, 0) for each in told.values()) for key in ("domains", "urls")
-    }
-    return {**sums, "at_least": any(each.get("at_least") for each in told.values())}
 
 
 def _count(number: int, noun: str) -> str:

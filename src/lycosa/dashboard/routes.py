@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from lycosa.dashboard.access import Access
 from lycosa.dashboard.answers import Answers, shown, words
 from lycosa.dashboard.controls import CONTROLS, asked, steering
 from lycosa.dashboard.events import TROUBLE, Viewers
+from lycosa.dashboard.exposition import exposition
 from lycosa.dashboard.guard import Guard, TooLarge
 from lycosa.dashboard.source import Busy, CantOpen, CrawlSource
 from lycosa.errors import LycosaError, UserError
@@ -122,15 +122,12 @@ class Dashboard:
         return JsonBytes(await self._source.ask(self._answers.health))
 
     async def _metrics(self, _: Request) -> Response:
-        try:
-            exposition = import_module("lycosa.dashboard.exposition").exposition
-        except ImportError:
-            return _error(503, "Metrics need the package prometheus_client: install it with pip.")
         now, nodes = await self._source.ask(
             lambda crawl: (crawl.history().now(), crawl.history().nodes())
         )
-        text: bytes = exposition(now, nodes)
-        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(
+            exposition(now, nodes), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
 
     async def _events(self, _: Request) -> Response:
         if self.viewers.full():
