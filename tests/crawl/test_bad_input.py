@@ -57,7 +57,7 @@ def test_no_email(tmp_path: Path, seeds: Path) -> None:
 
 @pytest.mark.parametrize(
     ("receiver", "says"),
-    [("http://", "without a host"), ("  ", "is empty"), ("no-such-program", "'no-such-program'")],
+    [("http://", "without a host"), ("  ", "must be a text"), ("no-such-thing", "'no-such-thing'")],
 )
 def test_a_receiver_that_can_not_be_told_anything(
     tmp_path: Path, seeds: Path, receiver: str, says: str

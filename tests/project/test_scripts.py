@@ -48,7 +48,7 @@ exec {sys.executable} "$@"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The real scripts over a handful of tests; style and types are good, and there is a browser."""
+    """The real scripts over a handful of tests; style and types are good, a browser is there."""
     for part in ("scripts", ".ci"):
         shutil.copytree(ROOT / part, tmp_path / part)
     for part in ("pyproject.toml", "setup.py"):

@@ -18,11 +18,20 @@ from support.figures import line
 class LeftLines(Reader):
     """A reader of a store in which node `c` left lines of a minute."""
 
-    def __init__(self, lines: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, lines: list[dict[str, Any]], engines: list[dict[str, Any]] | None = None
+    ) -> None:
         self.left = [orjson.dumps(each).decode() for each in lines]
+        self.told = engines or []
+
+    def now_ms(self) -> int:
+        return round(time.time() * 1000)
+
+    def engines(self, seeds: bool = False) -> list[dict[str, Any]]:
+        return self.told
 
     def history_nodes(self) -> dict[str, dict[int, str]]:
-        return {"c": {60: self.left[-1]}}
+        return {"c": {60: self.left[-1]}} if self.left else {}
 
     def history_lines(
         self, node: str, seconds: int, since_ms: int, until_ms: int, limit: int = 0
@@ -78,6 +87,44 @@ def test_a_node_elsewhere_is_read_from_the_store(tmp_path: Path) -> None:
     now = history.now()
     assert now is not None and now["pages"] == 590 + 300
     assert history.lines()[-1]["pages"] == 590 + 300
+
+
+def engine(ident: int, node: str, alive: bool = True, **told: Any) -> dict[str, Any]:
+    now_ms = round(time.time() * 1000)
+    moments = {"started_ms": now_ms - 90_000, "renewed_ms": now_ms - 500}
+    until = now_ms + 60_000
+    return {"id": ident, "node": node, "alive": alive, "lease_until": until, **moments, **told}
+
+
+def test_a_node_elsewhere_is_as_its_engines_told_last() -> None:
+    began = time.time() - 89
+    left = [line("c", 100) | {"at": began + 60, "run": began, "queued": 7, "pages_per_s": 3.0}]
+    engines = [
+        engine(1, "c", alive=False, pages=80, outcomes={"ok": 80}, in_flight=99),
+        engine(2, "c", pages=50, outcomes={"ok": 40, "timeout": 10}, in_flight=4, rss_mb=90.0),
+        engine(3, "c", pages=60, outcomes={"ok": 60}, in_flight=5, rss_mb=80.0, cpu_share=0.25),
+        engine(4, "d", pages=5, rate=2.5),
+        engine(5, "e", alive=False, pages=5),
+    ]
+    history = History([], LeftLines(left, engines))
+    there, new = history.nodes()
+    assert (there["node"], there["state"], there["queued"]) == ("c", "running", 7)
+    assert (there["pages"], there["outcomes"]["ok"], there["outcomes"]["timeout"]) == (190, 180, 10)
+    assert (there["in_flight"], there["rss_mb"], there["pages_per_s"]) == (9, 170.0, 3.0)
+    assert [each["id"] for each in there["engines"]] == [2, 3]
+    assert there["engines"][1]["cpu"] == 0.25
+    assert time.time() - there["at"] < 5, "it was heard now, not a minute ago"
+    # A node that began less than a minute ago left nothing yet.
+    assert (new["node"], new["state"], new["pages"], new["pages_per_s"]) == ("d", "running", 5, 2.5)
+    now = history.now()
+    assert now is not None and now["pages"] == 195 and len(now["engines"]) == 3
+
+
+def test_what_a_node_wrote_of_an_earlier_run_does_not_speak_for_this_one() -> None:
+    old = [line("c", 100) | {"at": time.time() - 5000, "state": "stopped", "pages_per_s": 9.0}]
+    history = History([], LeftLines(old, [engine(2, "c", pages=130, rate=1.5)]))
+    (found,) = history.nodes()
+    assert (found["state"], found["pages"], found["pages_per_s"]) == ("running", 130, 1.5)
 
 
 def test_there_is_no_history_yet(tmp_path: Path) -> None:

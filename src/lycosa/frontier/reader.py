@@ -23,12 +23,13 @@ from lycosa.frontier.summary import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
     WAITS_SHOWN,
+    EngineSummary,
     engine_values,
     summed,
     waits,
     without_exclusions,
 )
-from lycosa.frontier.survey import Survey, tallied
+from lycosa.frontier.survey import DOMAIN_PAGES, DOMAIN_QUEUE, Survey, tallied
 from lycosa.frontier.values import LeftOut, PagePlace, Place
 from lycosa.records import Origin, PageRow
 from lycosa.urls.canonical import canonical, split
@@ -112,7 +113,7 @@ class Reader:
 
     def status(self) -> dict[str, Any]:
         """What `lycosa status` tells, of all engines together and of each."""
-        engines = [engine_values(row) for row in self._rows("engines")]
+        engines = self.engines(seeds=True)
         now = self._source.now_ms()
         return {
             **summed(engines, self.settings()),
@@ -122,6 +123,12 @@ class Reader:
             "waits": waits(self._rows("longest_waits", now=now, limit=WAITS_SHOWN), now),
             "now_ms": now,
         }
+
+    def engines(self, seeds: bool = False) -> list[EngineSummary]:
+        """What every engine told of itself with its last commit; `seeds`: with engine 0, which
+        stands for what seeds brought."""
+        found = [engine_values(row) for row in self._rows("engines")]
+        return [each for each in found if seeds or each["id"]]
 
     def committed_segments(self) -> dict[tuple[str, int], int]:
         """How much of each segment is committed, by its kind and number."""
@@ -237,14 +244,21 @@ class Reader:
 
     def domain(self, name: str) -> dict[str, Any] | None:
         """What is known of a domain: its row, its pages by outcome, language and label, and its
-        origins; None if the crawl never met it."""
+        origins; None if the crawl never met it. `as_taken`: it has more pages or queued URLs than
+        are counted here, and an engine holds it."""
         ident = domain_id(name)
         row = self._row("domain_by_id", id=ident)
         if row is None:
             return None
-        counts = self.survey.counts(ident)
+        counts, queued = self.survey.counts(ident), self.survey.queue_count(ident)
+        whole = sum(each["pages"] for each in counts) < DOMAIN_PAGES and queued < DOMAIN_QUEUE
+        responses = int(sum(each["responses"] for each in counts))
         return {
             **row,
+            # The row is as it was before an engine took the domain; what it committed since, not.
+            "pages": responses if whole else max(row["pages"], responses),
+            "queued": queued if whole else max(row["queued"], queued),
+            "as_taken": not whole and row["engine_id"] > 0,
             "outcomes": tallied(counts, "outcome"),
             "languages": tallied(counts, "language"),
             "labels": tallied(counts, "label"),

@@ -8,6 +8,7 @@ that is full or read-only costs the history, which the log says once. Where line
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -26,11 +27,13 @@ from lycosa.metrics import Stats
 from lycosa.node import rollup
 from lycosa.node.disk_use import DiskUse
 from lycosa.node.display import Snapshot
+from lycosa.node.end import WINDOW, end_of
 from lycosa.node.figures import Moment, SeenEngine, line_of
 from lycosa.node.history_files import HISTORY, HistoryFiles, Level, read_now
 from lycosa.settings.values import NodeSettings
 
 EVERY = 5.0  # seconds between two lines
+RECENT = round(WINDOW / EVERY) + 1  # lines by which the end of the work is told
 SOON = 1.0  # seconds until a line tells what somebody changed
 # Node, seconds that the line speaks for, when it was written, the line, up to when others are
 # forgotten: see `SupervisorFrontier.put_history`.
@@ -57,6 +60,8 @@ class Recorder:
         self._before: rollup.HistoryLine = {}  # the newest line of earlier runs
         self._noted: summaries.NoteSummary = {}  # by engines of earlier runs
         self._failed = ""
+        self._recent: deque[rollup.HistoryLine] = deque(maxlen=RECENT)
+        self.end_text = ""  # when the work will be over, in words
         try:
             self._before = self._files.start(self._began) or {}
             self._noted = _kept(read_now(self._files.folder) or {})
@@ -103,6 +108,8 @@ class Recorder:
             tail_s=tail(found["top"], self._delay),
         )
         line = rollup.at_least(line_of(stats, moment, engines), self._before)
+        self._recent.append(line | {"pages": shown.pages})  # the limit is that of all nodes
+        self.end_text = end_of(list(self._recent)).text
         self._write(line, found)
 
     def end(self, run: Stats, shown: Snapshot, state: str, notes: summaries.NoteSummary) -> None:

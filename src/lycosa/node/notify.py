@@ -2,7 +2,7 @@
 
 Each receiver has a thread and a short queue of its own: one that fails, is slow or hangs holds
 neither the crawl nor another one, and is named once in the log. A URL or command may hold secrets:
-of a URL only the host is printed, of a command its first word. What can't be told anything is refused
+of a URL only the host is printed, of a command its first word. What nothing can be told is refused
 before a run begins (`check_receivers`).
 """
 

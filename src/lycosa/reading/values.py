@@ -227,6 +227,7 @@ class Domain:
     pause_from: str = ""  # where that comes from: '--delay', 'robots.txt' or 'overloaded'
     head: tuple[QueuedPage, ...] = ()  # the first of its queue
     visits: tuple[DomainVisit, ...] = ()  # the last, the newest first, of the directories given
+    as_taken: bool = False  # pages and queued are those of before an engine took it
 
     @property
     def ready_at(self) -> datetime | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.reading.end import YEAR, end_of
+from lycosa.node.end import YEAR, end_of
 
 NOW = 1_794_960_000.0  # 2026-11-18 00:00 UTC
 Line = dict[str, Any]
