@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from lycosa.frontier.reader import Reader
 from lycosa.node.history_files import HISTORY, HistoryFiles
 from lycosa.node.rollup import rolled
 from lycosa.reading.history import History
+from lycosa.settings.values import CrawlSettings
 from support.figures import line
 
 
@@ -27,8 +30,17 @@ class LeftLines(Reader):
     def now_ms(self) -> int:
         return round(time.time() * 1000)
 
+    def history_notes(self) -> dict[str, str]:
+        return {}
+
     def engines(self, seeds: bool = False) -> list[dict[str, Any]]:
         return self.told
+
+    def active_domains(self) -> int:
+        return 30
+
+    def settings(self) -> dict[str, Any]:
+        return {"settings": json.dumps(CrawlSettings(email="a@b.org", delay=2.0).to_json())}
 
     def history_nodes(self) -> dict[str, dict[int, str]]:
         return {"c": {60: self.left[-1]}} if self.left else {}
@@ -98,9 +110,10 @@ def engine(ident: int, node: str, alive: bool = True, **told: Any) -> dict[str, 
 
 def test_a_node_elsewhere_is_as_its_engines_told_last() -> None:
     began = time.time() - 89
-    left = [line("c", 100) | {"at": began + 60, "run": began, "queued": 7, "pages_per_s": 3.0}]
+    left = [line("c", 100) | {"at": began + 60, "run": began, "domains": 8, "pages_per_s": 3.0}]
     engines = [
-        engine(1, "c", alive=False, pages=80, outcomes={"ok": 80}, in_flight=99),
+        engine(0, "", queued=40),
+        engine(1, "c", alive=False, pages=80, queued=-33, outcomes={"ok": 80}, in_flight=99),
         engine(2, "c", pages=50, outcomes={"ok": 40, "timeout": 10}, in_flight=4, rss_mb=90.0),
         engine(3, "c", pages=60, outcomes={"ok": 60}, in_flight=5, rss_mb=80.0, cpu_share=0.25),
         engine(4, "d", pages=5, rate=2.5),
@@ -116,8 +129,27 @@ def test_a_node_elsewhere_is_as_its_engines_told_last() -> None:
     assert time.time() - there["at"] < 5, "it was heard now, not a minute ago"
     # A node that began less than a minute ago left nothing yet.
     assert (new["node"], new["state"], new["pages"], new["pages_per_s"]) == ("d", "running", 5, 2.5)
+    assert (there["ceiling"], new["ceiling"], new["domains"]) == (4.0, 15.0, 30)
     now = history.now()
     assert now is not None and now["pages"] == 195 and len(now["engines"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "by", "told"),
+    [
+        ("running", ["user", "user"], "paused"),
+        ("paused", ["", ""], "running"),
+        ("running", ["user", ""], "running"),
+        ("paused", ["disk", "disk"], "paused"),
+        ("stopping", ["", ""], "stopping"),
+    ],
+)
+def test_a_pause_elsewhere_is_that_of_its_engines(said: str, by: list[str], told: str) -> None:
+    left = [line("c", 1) | {"at": time.time() - 50, "state": said, "limit": "paused"}]
+    engines = [engine(n + 1, "c", paused=who, held=3) for n, who in enumerate(by)]
+    (found,) = History([], LeftLines(left, engines)).nodes()
+    assert found["state"] == told
+    assert (found["limit"] == "paused") == (told == "paused")
 
 
 def test_what_a_node_wrote_of_an_earlier_run_does_not_speak_for_this_one() -> None:

@@ -30,7 +30,7 @@ from lycosa.frontier.summary import (
     without_exclusions,
 )
 from lycosa.frontier.survey import DOMAIN_PAGES, DOMAIN_QUEUE, Survey, tallied
-from lycosa.frontier.values import LeftOut, PagePlace, Place
+from lycosa.frontier.values import NOTES_SECONDS, LeftOut, PagePlace, Place
 from lycosa.records import Origin, PageRow
 from lycosa.urls.canonical import canonical, split
 from lycosa.urls.domains import domain_id, domain_of
@@ -119,7 +119,7 @@ class Reader:
             **summed(engines, self.settings()),
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
-            "active": self._value("active_count", limit=ACTIVE_LIMIT),
+            "active": self.active_domains(),
             "waits": waits(self._rows("longest_waits", now=now, limit=WAITS_SHOWN), now),
             "now_ms": now,
         }
@@ -130,6 +130,11 @@ class Reader:
         found = [engine_values(row) for row in self._rows("engines")]
         return [each for each in found if seeds or each["id"]]
 
+    def active_domains(self) -> int:
+        """Domains with something left to fetch, counted no further than a limit."""
+        count: int = self._value("active_count", limit=ACTIVE_LIMIT)
+        return count
+
     def committed_segments(self) -> dict[tuple[str, int], int]:
         """How much of each segment is committed, by its kind and number."""
         return {(row["kind"], row["id"]): row["length"] for row in self._rows("segments")}
@@ -139,9 +144,19 @@ class Reader:
         for."""
         found: dict[str, dict[int, str]] = {}
         for row in self._rows("history_nodes"):
+            if row["seconds"] == NOTES_SECONDS:
+                continue
             line = self._value("history_newest", node=row["node"], seconds=row["seconds"])
             found.setdefault(row["node"], {})[row["seconds"]] = line
         return found
+
+    def history_notes(self) -> dict[str, str]:
+        """What the engines of each node noted, as it left that last."""
+        nodes = {row["node"] for row in self._rows("history_nodes")}
+        found = {
+            node: self._value("history_newest", node=node, seconds=NOTES_SECONDS) for node in nodes
+        }
+        return {node: text for node, text in found.items() if text}
 
     def history_lines(
         self, node: str, seconds: int, since_ms: int, until_ms: int, limit: int = COUNT_LIMIT

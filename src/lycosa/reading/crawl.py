@@ -134,7 +134,7 @@ class Crawl:
     def latest(self, limit: int = 20) -> list[dict[str, Any]]:
         """The pages that arrived last, with the beginning of their texts; of a page whose text is
         on another node `kept` says where that is."""
-        return latest_pages(self, self.history().notes()["latest"], limit)
+        return latest_pages(self, self.history().noted(), limit)
 
     # -- lists of pages -------------------------------------------------------------------------
 

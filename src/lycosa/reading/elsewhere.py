@@ -1,5 +1,5 @@
-"""Nodes whose directories are elsewhere: what each left in the store, a line a minute, and what its
-engines told the store since.
+"""Nodes whose directories are elsewhere: what each left in the store, a line and the notes of its
+engines a minute, and what these told the store since.
 
 Owns how a line of such a node is made: its newest one, with what has changed within the minute.
 Of a node that has run for less than a minute there are its engines alone.
@@ -8,20 +8,36 @@ Of a node that has run for less than a minute there are its engines alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from lycosa.frontier.keys import NODE_KEY, SEEDS_LOADED_KEY
 from lycosa.metrics import Stats
-from lycosa.node.rollup import COUNTERS, RUNNING, TALLIES, HistoryLine
+from lycosa.node.rollup import COUNTERS, TALLIES, HistoryLine
 from lycosa.reading.status import is_alive
+from lycosa.settings.stored import stored_node, stored_settings
+from lycosa.what_limits import limiting
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
+    from lycosa.frontier.summary import EngineSummary
 
 MINUTE = 60.0
 MOST_MS = 1 << 52
 _GAUGES = ("in_flight", "held", "ready", "dns_pending", "store_lag_s", "loop_max_ms", "rss_mb")
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What a line tells of the whole crawl, as the store has it now."""
+
+    now_ms: int
+    delay: float  # s
+    queued: int
+    loaded: bool  # all seeds are
+    fetches: Mapping[str, int]  # that each node may have under way
 
 
 def newest_lines(reader: Reader) -> dict[str, HistoryLine]:
@@ -31,14 +47,52 @@ def newest_lines(reader: Reader) -> dict[str, HistoryLine]:
     for node, texts in reader.history_nodes().items():
         lines = [_line_of(text) for text in texts.values()]
         found[node] = max(lines, key=lambda line: line["at"]) | {"late_s": 2 * MINUTE}
-    now_ms = reader.now_ms()
-    by_node: dict[str, list[dict[str, Any]]] = {}
-    for engine in reader.engines():
-        by_node.setdefault(engine.get("node", ""), []).append(engine)
-    for node, engines in by_node.items():
-        if node and any(is_alive(each, now_ms) for each in engines):
-            found[node] = with_engines(found.get(node), node, engines, now_ms)
+    engines = reader.engines(seeds=True)
+    by_node: dict[str, list[EngineSummary]] = {}
+    for each in engines:
+        by_node.setdefault(each.get("node", ""), []).append(each)
+    whole = _whole(reader, engines)
+    for node, own in by_node.items():
+        if node and any(is_alive(each, whole.now_ms) for each in own):
+            line = found.get(node) or {}
+            if "domains" not in line:
+                line = {**line, "domains": reader.active_domains()}
+            found[node] = with_engines(line, node, own, whole)
     return found
+
+
+def _whole(reader: Reader, engines: Sequence[EngineSummary]) -> Whole:
+    stored = reader.settings()
+    settings = stored_settings(stored)
+    nodes = {key.partition(":")[2]: stored[key] for key in stored if key.startswith(f"{NODE_KEY}:")}
+    told = {name: stored_node({NODE_KEY: text}) for name, text in nodes.items()}
+    return Whole(
+        now_ms=reader.now_ms(),
+        delay=settings.delay if settings else 0.0,
+        queued=sum(int(each.get("queued", 0)) for each in engines),
+        loaded=stored.get(SEEDS_LOADED_KEY) == "1",
+        fetches={name: each.get("max_workers", 1000) for name, each in told.items()},
+    )
+
+
+def notes_of(reader: Reader, here: Collection[str]) -> dict[str, dict[str, Any]]:
+    """What the engines of each node but those that are here noted; the latest pages with the place
+    where their texts lie."""
+    texts = {node: text for node, text in reader.history_notes().items() if node not in here}
+    places = {each.get("node", ""): each for each in reader.engines()} if texts else {}
+    return {node: _placed(orjson.loads(text), places.get(node)) for node, text in texts.items()}
+
+
+def kept_on(host: str, directory: str) -> str:
+    """Where a text lies, in words."""
+    return f"{host} in {directory}"
+
+
+def _placed(noted: dict[str, Any], engine: Mapping[str, Any] | None) -> dict[str, Any]:
+    if engine is None:
+        return noted
+    kept = kept_on(engine["host"], engine["directory"])
+    return {**noted, "latest": [{**each, "kept": kept} for each in noted.get("latest", ())]}
 
 
 def lines_between(
@@ -61,32 +115,56 @@ def lines_between(
 
 
 def with_engines(
-    line: HistoryLine | None, node: str, engines: Sequence[Mapping[str, Any]], now_ms: int
+    line: HistoryLine, node: str, engines: Sequence[EngineSummary], whole: Whole
 ) -> HistoryLine:
     """A line that engines bring up to date; pure. `engines`: all that ever worked on the node, as
     the store has them; some of them work now."""
-    every = Stats.merge([Stats.from_dict(dict(each)).counters() for each in engines])
-    alive = [each for each in engines if is_alive(dict(each), now_ms)]
-    now = Stats.merge([Stats.from_dict(dict(each)) for each in alive])
+    every = Stats.merge([Stats.from_dict(each).counters() for each in engines])
+    alive = [each for each in engines if is_alive(each, whole.now_ms)]
+    now = Stats.merge([Stats.from_dict(each) for each in alive])
     told = max(each.get("renewed_ms", 0) for each in alive) / 1000
-    began = min(each.get("started_ms", now_ms) for each in alive) / 1000
-    # Whatever was said of a run before this one, of it only the counts still hold.
-    found = dict(line) if line and line["at"] >= began else {"at": told, "node": node, "run": began}
-    if found.get("state") not in RUNNING:
-        found["state"] = "paused" if now.paused else "running"
-    found["at"] = max(found["at"], told)
-    for name in COUNTERS:
-        found[name] = max(found.get(name, 0), getattr(every, name, 0))
-    for name in TALLIES:
-        before, since = found.get(name, {}), getattr(every, name, {})
-        most = {key: max(before.get(key, 0), since.get(key, 0)) for key in (*before, *since)}
-        found[name] = {key: number for key, number in most.items() if number > 0}
-    for name in _GAUGES:
-        found[name] = round(getattr(now, name), 3)
-    found.setdefault("pages_per_s", round(now.rate, 3))
-    found["cpu"] = round(now.cpu_share, 3)
+    began = min(each.get("started_ms", whole.now_ms) for each in alive) / 1000
+    found = {**line, "node": node, "at": max(line.get("at", 0.0), told)}
+    if line.get("at", 0.0) < began:  # what was said of a run before this one; its counts still hold
+        found |= {"run": began, "state": "running", "pages_per_s": round(now.rate, 3)}
+    found |= _counts(found, every)
+    found |= {name: round(getattr(now, name), 3) for name in _GAUGES}
+    found |= _state(found, now, alive, whole)
+    found |= {"cpu": round(now.cpu_share, 3), "queued": whole.queued, "delay": whole.delay}
+    found["ceiling"] = round(found["domains"] / whole.delay, 3) if whole.delay else None
     found["engines"] = [_engine(index, each) for index, each in enumerate(alive)]
     return found
+
+
+def _counts(line: HistoryLine, every: Stats) -> HistoryLine:
+    """Counters, none below that of the line."""
+    found: HistoryLine = {
+        name: max(line.get(name, 0), getattr(every, name, 0)) for name in COUNTERS
+    }
+    for name in TALLIES:
+        before, since = line.get(name, {}), getattr(every, name, {})
+        most = {key: max(before.get(key, 0), since.get(key, 0)) for key in (*before, *since)}
+        found[name] = {key: number for key, number in most.items() if number > 0}
+    return found
+
+
+def _state(
+    line: HistoryLine, now: Stats, alive: Sequence[EngineSummary], whole: Whole
+) -> HistoryLine:
+    """How a node stands, and what limits its speed: the line may be older than a pause."""
+    paused = now.paused if all(each.get("paused") for each in alive) else ""
+    now.paused, now.loading_seeds = paused, not whole.loaded
+    now.queued, now.domains = whole.queued, line["domains"]
+    limit = limiting(now, whole.delay, whole.fetches.get(line["node"], 1000))
+    cause = limit.partition(":")[0]
+    known = line.get("state") if line.get("state") in ("loading", "stopping") else "running"
+    return {
+        "state": "paused" if paused else known,
+        "paused": paused,
+        "limit": cause,
+        "limit_text": limit,
+        "limits": {cause: 1.0},
+    }
 
 
 def _engine(index: int, told: Mapping[str, Any]) -> dict[str, Any]:

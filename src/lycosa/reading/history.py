@@ -18,7 +18,7 @@ from lycosa.node.datadir import in_use, name_in
 from lycosa.node.end import WINDOW, End, end_of
 from lycosa.node.history_files import HISTORY, LEVELS, lines_of, newest_of, read_now
 from lycosa.node.rollup import RUNNING, HistoryLine, merged
-from lycosa.reading.elsewhere import lines_between, newest_lines
+from lycosa.reading.elsewhere import lines_between, newest_lines, notes_of
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
@@ -35,16 +35,21 @@ class History:
         self._reader = reader
 
     def now(self) -> dict[str, Any] | None:
-        """How the crawl stands now, or stood when it ended: a line of the whole crawl, with the
-        summaries of the nodes whose directories are here; None if nothing was ever written."""
+        """How the crawl stands now, or stood when it ended: a line of the whole crawl, with what
+        engines noted; None if nothing was ever written."""
         lines = self.nodes()
         return {**self.notes(), **merged(lines)} if lines else None
 
     def notes(self) -> summaries.NoteSummary:
-        """What the engines of the last run noted: the latest pages, examples, top domains; of the
-        nodes whose directories are here."""
-        found = (read_now(folder) for folder in self._folders.values())
-        return summaries.merged([_sound(each) for each in found if each])
+        """What the engines of the last run noted: the latest pages, examples, top domains; of nodes
+        whose directories are elsewhere as it was up to a minute ago."""
+        return summaries.merged(list(self.noted().values()))
+
+    def noted(self) -> dict[str, summaries.NoteSummary]:
+        """The same of each node, by its name."""
+        found = {name: read_now(folder) for name, folder in self._folders.items()}
+        there = notes_of(self._reader, self._folders) if self._reader is not None else {}
+        return {name: _sound(each) for name, each in (found | there).items() if each}
 
     def nodes(self) -> list[HistoryLine]:
         """The newest line of each node. Of one that says it runs and has been silent for half a
