@@ -22,7 +22,7 @@ from lycosa.what_limits import LIMITS
 
 EXAMPLES = 10
 LINES = 500  # of a chart
-SLOW_SECONDS = 60.0  # between two looks at the whole history
+SLOW_SECONDS = 20.0  # between two looks at an hour of the history
 STATUS_SECONDS = 4.5  # between two looks at a store that has no history
 TOP = 50  # domains of a list
 SORTS = ("pages", "queued", "failing", "delay", "slowest")
