@@ -225,7 +225,7 @@ def test_the_history_of_both_nodes_is_drawn(shared: Shared, stored: Watched) -> 
     drawn = max(stored.get("/api/history")["pages"])
     newest = shared.cluster.query("SELECT line FROM history WHERE seconds = 60 ORDER BY at_ms")
     last = {json.loads(line)["node"]: json.loads(line)["pages"] for (line,) in newest}
-    assert 0 < sum(last.values()) and drawn >= max(last.values())
+    assert sum(last.values()) > 0 and drawn >= max(last.values())
 
 
 def test_metrics_are_of_both_nodes(shared: Shared, stored: Watched, tmp_path: Path) -> None:
