@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from lycosa.dashboard.report import bundle
 from support import chromium, made_crawl
@@ -196,6 +196,24 @@ def test_the_keyboard_alone_suffices(seen: Seen) -> None:
     tab_to(page, "#panel .control button")
     page.keyboard.press("Enter")
     expect(page.locator("#panel")).to_contain_text("This would take out d9.test")
+
+
+def test_an_answer_that_comes_late_does_not_open_what_was_closed(seen: Seen) -> None:
+    page, held = seen.page, list[Route]()
+    page.route("**/api/search*", lambda route: held.append(route))
+    page.locator("#query").fill("d2.test")
+    page.locator("#query").press("Enter")
+    expect(page.locator("#panel")).to_contain_text("Asking")
+    for _ in range(100):
+        if not held:
+            page.wait_for_timeout(100)
+    page.keyboard.press("Escape")
+    expect(page.locator("#panel")).to_be_hidden()
+    with page.expect_response("**/api/search*"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("#panel")).to_be_hidden()
+    page.unroute("**/api/search*")
 
 
 def tab_to(page: Page, wanted: str, back: bool = False) -> None:

@@ -20,24 +20,27 @@ export function startPanel() {
   panel.addEventListener("click", (event) => event.target === panel && panel.close());
 }
 
-export async function openDomain(name) {
-  const body = openPanel(name, empty("Asking …"));
+// Opens the panel while something is asked. An answer that comes after somebody closed it, or asked
+// for something else, is not shown.
+async function asking(title, path, query, show, hint) {
+  const waiting = empty("Asking …");
+  const body = openPanel(title, waiting);
+  const wanted = () => byId("panel").open && waiting.isConnected;
   try {
-    showDomain(await ask("/api/domain", { name }));
+    const found = await ask(path, query);
+    if (wanted()) show(found);
   } catch (error) {
-    fill(body, el("p", { class: "error" }, error.message));
+    if (wanted()) fill(body, el("p", { class: "error" }, error.message), hint && el("p", { class: "quiet" }, hint));
   }
 }
 
-export async function openSearch(text) {
-  const body = openPanel(text, empty("Asking …"));
-  try {
-    const found = await ask("/api/search", { q: text });
-    if (found.kind === "domain") showDomain(found.domain);
-    else showWhy(found.why);
-  } catch (error) {
-    fill(body, el("p", { class: "error" }, error.message), el("p", { class: "quiet" }, "Search takes the name of a domain, as example.org, or a whole URL."));
-  }
+export function openDomain(name) {
+  return asking(name, "/api/domain", { name }, showDomain);
+}
+
+export function openSearch(text) {
+  const show = (found) => (found.kind === "domain" ? showDomain(found.domain) : showWhy(found.why));
+  return asking(text, "/api/search", { q: text }, show, "Search takes the name of a domain, as example.org, or a whole URL.");
 }
 
 function showWhy(told) {
