@@ -215,7 +215,7 @@ class Reader:
             "now_ms": self._source.now_ms(),
             "page": None if page is None else page_row(page),
             "page_id": page_id,
-            "domain_row": self._row("domain_by_id", id=ident),
+            "domain_row": self.survey.domains_of([ident]).get(ident),
             "origin": None if origin is None else Origin(**origin),
             "queue": self._queue_row(ident, fp),
             "settings": self.settings(),
@@ -239,7 +239,7 @@ class Reader:
         """What is known of a domain: its row, its pages by outcome, language and label, and its
         origins; None if the crawl never met it."""
         ident = domain_id(name)
-        row = self._row("domain_by_id", id=ident)
+        row = self.survey.domains_of([ident]).get(ident)
         if row is None:
             return None
         counts = self.survey.counts(ident)

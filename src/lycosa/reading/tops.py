@@ -46,6 +46,7 @@ def domain_lines(
             delay=row["delay_ms"] / 1000,
             failures=row["failures"],
             ready_ms=row["ready_at"],
+            behind=row["behind"],
         )
         for ident, value in values.items()
         if (row := found.get(ident)) is not None

@@ -227,6 +227,7 @@ class Domain:
     pause_from: str = ""  # where that comes from: '--delay', 'robots.txt' or 'overloaded'
     head: tuple[QueuedPage, ...] = ()  # the first of its queue
     visits: tuple[DomainVisit, ...] = ()  # the last, the newest first, of the directories given
+    behind: int = 0  # domains in line before it, if that is all that is known of its next visit
 
     @property
     def ready_at(self) -> datetime | None:
@@ -246,6 +247,7 @@ class DomainLine:
     delay: float  # seconds that its robots.txt asks for between visits; 0: the crawl's own
     failures: int  # times in a row that it said it is overloaded
     ready_ms: int  # not visited before
+    behind: int = 0  # domains in line before it, if that is all that is known of its next visit
 
     @property
     def ready_at(self) -> datetime | None:
