@@ -37,7 +37,7 @@ SELECT EXISTS (SELECT 1 FROM ready) OR EXISTS (SELECT 1 FROM held) OR EXISTS (
 
 -- sweep: a lost wake-up heals: every idle domain with something queued will be ready again
 UPDATE domains SET idle = 0 WHERE idle = 1 AND id IN (SELECT DISTINCT domain_id FROM queue)
-RETURNING max(polite_at, not_before), id, pages, queued;
+RETURNING max(polite_at, not_before), id;
 
 -- wait_as_much_longer: the delay grew: who waits since a visit does so for as much longer, and nobody
 -- for longer than the whole delay from now on; who only waits for retries goes by its last visit
