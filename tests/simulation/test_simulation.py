@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driver import Engine, Simulation
@@ -246,7 +247,8 @@ def count_releases(simulation: Simulation) -> Counter[int]:
         return counted
 
     for engine in simulation.engines:
-        engine.store.commit = counting(engine.store.commit)
+        store: Any = engine.store
+        store.commit = counting(store.commit)
     return released
 
 
