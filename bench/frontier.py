@@ -50,6 +50,7 @@ class Cost:
     backend: float = 0.0
     written: int = 0
     times: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, float] = field(default_factory=dict)  # seconds of the client's, by verb
 
     def ms(self, verb: str, part: float) -> float:
         found = sorted(self.times.get(verb, [0.0]))
@@ -96,7 +97,9 @@ class Driver:
     def timed(self, verb: str, call: Callable[..., T], *args: Any) -> T:
         begin, cpu = time.perf_counter(), time.process_time()
         result = call(*args)
-        self.cost.client += time.process_time() - cpu
+        used = time.process_time() - cpu
+        self.cost.client += used
+        self.cost.cpu[verb] = self.cost.cpu.get(verb, 0.0) + used
         self.cost.times.setdefault(verb, []).append(time.perf_counter() - begin)
         return result
 
@@ -112,7 +115,8 @@ def show(label: str, cost: Cost) -> None:
         f" ({handed:.0f} URLs)"
         f"  commit {cost.ms('commit', 0.5):6.1f} /{cost.ms('commit', 0.99):6.1f} ms"
         f"  server {cost.server * per:5.0f} ({cost.backend * per:.0f}) us"
-        f"  client {cost.client * per:5.0f} us  written {cost.written / max(1, cost.pages):6.0f} B"
+        f"  client {cost.client * per:5.0f} us (lease {cost.cpu['lease'] * per:.0f},"
+        f" commit {cost.cpu['commit'] * per:.0f})  written {cost.written / cost.pages:6.0f} B"
         f"  {cost.pages / cost.seconds:6.0f} pages/s ({cost.pages} pages)",
         flush=True,
     )
@@ -137,7 +141,7 @@ def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
         print(f"  {filled.server.settings()}")
     most = VISITED // args.batch // 3
     seed = time.time_ns()  # links that one run found are not new to the next
-    pages = Pages(urls, args.domains, seed)
+    pages = Pages(urls, args.domains, seed, not args.no_links)
     filled.calm(min(VISITED, args.domains // 2))
     driver = Driver(filled, pages, args.batch)
     driver.run(args.seconds / 4, most // 4)
@@ -150,7 +154,7 @@ def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
         filled.server.set("full_page_writes", "on")
     driver.close()
     how = filled.chill(whole=not args.quick)
-    driver = Driver(filled, Pages(urls, args.domains, seed + 1), args.batch)
+    driver = Driver(filled, Pages(urls, args.domains, seed + 1, not args.no_links), args.batch)
     show(f"cold ({how})", driver.run(args.seconds / 2, most // 4))
     driver.close()
     if isinstance(filled, FilledPostgres) and not args.no_ancestor:
@@ -174,6 +178,7 @@ def main() -> None:
     parser.add_argument("--fill", action="store_true", help="only fill")
     parser.add_argument("--crawl", action="store_true", help="run the real program on PostgreSQL")
     parser.add_argument("--workers", type=int, default=5000, help="fetches at once, with --crawl")
+    parser.add_argument("--no-links", action="store_true", help="pages without links: leases alone")
     parser.add_argument("--no-ancestor", action="store_true")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()

@@ -238,7 +238,8 @@ def _rewind(kind: str, visited: int) -> list[str]:
     return [
         f"DELETE FROM ready {chosen}",
         f"DELETE FROM held {chosen}",
-        f"UPDATE domains SET idle = FALSE, polite_at = 0, wait_at = 0, not_before = 0 {chosen}",
+        "UPDATE domains SET idle = FALSE, polite_at = 1, wait_at = 0, not_before = 0,"
+        f" pages = {DONE} {chosen}",
         f"INSERT INTO ready (ready_at, id) SELECT d.n, {ident} FROM {series}",
     ]
 

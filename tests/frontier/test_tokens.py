@@ -438,7 +438,7 @@ def test_counts_are_not_lost_though_the_row_is_seldom_written(bench: Bench, read
         bench.clock.pass_seconds(70)
     told = reader.domain("a.test")
     assert told is not None
-    assert 25 <= told["pages"] <= 50
+    assert 20 <= told["pages"] <= 50
     assert told["outcomes"] == {"ok": 50}
 
 
@@ -469,7 +469,7 @@ def test_pages_that_are_taken_back_while_their_domain_is_in_line_do_not_count(be
 
 @pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
 def test_a_visit_writes_no_row_of_domains(bench: Bench) -> None:
-    """But the first, and one in eight or so later on."""
+    """But one in eight or so."""
     seed(bench, *(f"https://d{d}.test/{n}" for d in range(40) for n in range(50)))
     engine_id = bench.frontier.register("host", 1)
     sql(bench.frontier, "CREATE TEMP TABLE written (id)")
@@ -489,8 +489,8 @@ def test_a_visit_writes_no_row_of_domains(bench: Bench) -> None:
         bench.frontier.commit(engine_id, batch(number, pages=pages, released=back))
         bench.clock.pass_seconds(70)
     (written,) = sql(bench.frontier, "SELECT count(*) FROM written").fetchone()
-    # By number of pages at 1, 2, 4, 8 and 16, and by chance.
-    assert 40 * 5 <= written <= 40 * 5 + 40 * 20 / 8 * 1.5
+    # At nine pages, which are far from none, and by chance.
+    assert 40 <= written <= 40 + 40 * 20 / 8 * 1.5
 
 
 def test_with_a_page_limit_the_row_is_exact(bench: Bench, reader: Reader) -> None:

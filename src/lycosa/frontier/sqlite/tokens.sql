@@ -93,8 +93,8 @@ RETURNING max(polite_at, not_before), id;
 UPDATE OR REPLACE ready SET ready_at = max(ready_at, min(
     iif(d.wait_at > 0, d.polite_at, ready_at) + :delay - max(d.delay_ms, :before), :now + :delay))
 FROM domains AS d
-WHERE d.id = ready.id AND ready_at > :now - :delay + :before AND d.polite_at > 0
-    AND d.delay_ms < :delay
+WHERE d.id = ready.id AND ready_at > :now - :delay + :before
+    AND (d.polite_at > 0 OR more_pages <> 0) AND d.delay_ms < :delay
     AND iif(d.wait_at > 0, d.polite_at, ready_at) > :now - :delay + max(d.delay_ms, :before);
 
 -- wait_as_much_longer_later: the same of those that are idle or only wait for retries
