@@ -110,13 +110,14 @@ class Driver:
 def show(label: str, cost: Cost) -> None:
     per = 1e6 / max(1, cost.pages)
     handed = cost.handed / max(1, len(cost.times.get("lease", ())))
+    lease, commit = (cost.cpu.get(verb, 0.0) * per for verb in ("lease", "commit"))
     print(
         f"  {label:<34} lease {cost.ms('lease', 0.5):6.1f} /{cost.ms('lease', 0.99):6.1f} ms"
         f" ({handed:.0f} URLs)"
         f"  commit {cost.ms('commit', 0.5):6.1f} /{cost.ms('commit', 0.99):6.1f} ms"
         f"  server {cost.server * per:5.0f} ({cost.backend * per:.0f}) us"
-        f"  client {cost.client * per:5.0f} us (lease {cost.cpu['lease'] * per:.0f},"
-        f" commit {cost.cpu['commit'] * per:.0f})  written {cost.written / cost.pages:6.0f} B"
+        f"  client {cost.client * per:5.0f} us (lease {lease:.0f}, commit {commit:.0f})"
+        f"  written {cost.written / max(1, cost.pages):6.0f} B"
         f"  {cost.pages / cost.seconds:6.0f} pages/s ({cost.pages} pages)",
         flush=True,
     )
