@@ -78,12 +78,12 @@ class PagesAgain:
 
     def _count_again(self, done: list[Done], now: int) -> None:
         queued = Counter(page[0] for page in done)
-        self._adder.wake(queued, self._adder.states(list(queued)), seed=False, now=now)
         responses = Counter(page[0] for page in done if page[4])
         if responses:
             ids = sorted(responses)
             pages = int8s(responses[ident] for ident in ids)
             self._store.execute("domain_pages_less", ids=int8s(ids), pages=pages)
+        self._adder.wake(queued, now)  # with what is left of their counts
         gone = taken_back(page[5] for page in done)
         self._account_again(gone, now, pages=responses.total(), queued=len(done))
         self._store.put({FINISHED_KEY: 0})

@@ -69,11 +69,12 @@ class EngineTable:
 
     def _take_over(self, engine_id: int, since: int) -> int:
         self._store.execute("declare_dead", engine_id=engine_id)
-        if self._store.rules.max_pages_per_domain:
+        recounted = self._store.rules.max_pages_per_domain > 0
+        if recounted:
             self._store.execute("recount_pages", engine_id=engine_id)
         values = {"engine_id": engine_id, "since": since, "delay": self._store.rules.delay_ms}
         self._store.execute("slots_of_dead", **values)
-        return self._store.execute("take_over", **values).rowcount
+        return self._store.execute("take_over", recounted=recounted, **values).rowcount
 
     def living(self, node: str = "") -> list[int]:
         return [row[0] for row in self._store.read("living", node=node) if row[0]]

@@ -1,30 +1,54 @@
 -- any_ready: whether a domain is ready: looking costs no write
-SELECT 1 FROM domains
-WHERE engine_id = 0 AND ready_at <= (
+SELECT 1 FROM ready
+WHERE ready_at >= %(front)s AND ready_at <= (
     SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))
 LIMIT 1;
 
--- lease: the longest waiting domains go to their new engine, within a budget of robots rules
+-- lease: the longest waiting domains leave the line, within a budget of robots rules, each with what
+-- its row says (nothing, if there is none); from `front` on, where the last look ended
 WITH head AS MATERIALIZED (
-    SELECT id, ready_at FROM domains
-    WHERE engine_id = 0 AND ready_at <= %(now)s
-    ORDER BY ready_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    SELECT ready_at, id FROM ready
+    WHERE ready_at >= %(front)s AND ready_at <= %(now)s
+    ORDER BY ready_at, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), sized AS MATERIALIZED (
-    SELECT head.id, row_number() OVER w AS place, sum(robots.size) OVER w AS total
+    SELECT head.ready_at, head.id, row_number() OVER w AS place, sum(robots.size) OVER w AS total
     FROM head CROSS JOIN LATERAL (
         SELECT coalesce(sum(octet_length(rules)), 0) AS size FROM origins
         WHERE domain_id = head.id) AS robots
     WINDOW w AS (ORDER BY head.ready_at, head.id)
+), gone AS (
+    DELETE FROM ready AS r USING sized
+    WHERE r.ready_at = sized.ready_at AND r.id = sized.id
+        AND (sized.place = 1 OR sized.total <= %(budget)s)
+    RETURNING r.ready_at, r.id, r.pages, r.queued, sized.total
 )
-UPDATE domains AS d SET engine_id = %(engine_id)s
-FROM sized
-WHERE d.id = sized.id AND (sized.place = 1 OR sized.total <= %(budget)s)
-    AND d.engine_id + 0 = 0  -- "+ 0" keeps the planner off the index of all ready domains
-RETURNING d.id, d.name, d.ready_at, d.delay_ms, d.failures, d.pages, d.queued, d.seeded;
+SELECT gone.id, gone.ready_at, gone.pages, gone.queued, gone.total::int8, d.name, d.delay_ms,
+    d.failures, d.seeded, d.idle, greatest(d.polite_at, d.not_before), d.wait_at
+FROM gone LEFT JOIN domains AS d ON d.id = gone.id;
+
+-- hold: domains that left the line go to their engine; tells which, and not those that were held
+INSERT INTO held (id, engine_id, pages, queued)
+SELECT id, %(engine_id)s, pages, queued
+FROM unnest(%(ids)s, %(pages)s, %(queued)s) AS u (id, pages, queued)
+ON CONFLICT (id) DO NOTHING RETURNING id;
+
+-- stand_in_line: domains whose other token was taken in this transaction are ready from a moment on
+INSERT INTO ready (ready_at, id, pages, queued)
+SELECT * FROM unnest(%(moments)s, %(ids)s, %(pages)s, %(queued)s)
+ON CONFLICT DO NOTHING;
+
+-- wait_over: domains that only waited for retries have left their place in line
+UPDATE domains SET wait_at = 0 WHERE id = ANY (%(ids)s) AND wait_at > 0;
 
 -- held_unknown: domains that this engine holds without having heard of it (a commit was cut off)
-SELECT id, name, ready_at, delay_ms, failures, pages, queued, seeded FROM domains
-WHERE engine_id = %(engine_id)s AND id <> ALL (%(known)s);
+SELECT d.id, d.name, d.delay_ms, d.failures, h.pages, h.queued, d.seeded
+FROM held AS h JOIN domains AS d ON d.id = h.id
+WHERE h.engine_id = %(engine_id)s AND h.id <> ALL (%(known)s);
+
+-- not_held: a domain of these that this engine does not hold
+SELECT u.id FROM unnest(%(ids)s) AS u (id)
+LEFT JOIN held AS h ON h.id = u.id AND h.engine_id = %(engine_id)s
+WHERE h.id IS NULL LIMIT 1;
 
 -- ask_for_domains: of all engines that find no domain ready, the one that holds fewest says so for a while
 INSERT INTO crawl (key, value) VALUES ('wants_domains', %(held)s::int8 || ':' || %(until)s::int8)

@@ -35,10 +35,13 @@ class Overview:
         self._store.transaction(work)
 
     def _reschedule(self, before: int, delay: int, now: int) -> None:
+        values = {"now": now, "delay": delay}
         if delay > before:
-            self._store.execute("wait_as_much_longer", now=now, delay=delay, before=before)
+            self._store.execute("wait_as_much_longer", before=before, **values)
+            self._store.execute("wait_as_much_longer_later", before=before, **values)
         else:
-            self._store.execute("wait_no_longer", now=now, delay=delay)
+            self._store.execute("wait_no_longer", **values)
+            self._store.execute("wait_no_longer_later", **values)
 
     def exclusions(self) -> list[str]:
         return [row[0] for row in self._store.read("exclusions")]
@@ -74,12 +77,8 @@ class Overview:
         return value
 
     def finished(self) -> bool:
-        if self._store.read_one("any_live_domain") is not None:
-            return False
         values = {"lease": self._store.rules.lease_ms, "now": self._store.test_now()}
-        if self._store.read_one("any_loading", **values) is not None:
-            return False
-        if self._store.read_one("any_queued") is None:
-            return True
-        self._store.transaction(lambda now: self._store.execute("sweep"))
-        return False
+        busy, queued = self._store.read("what_is_left", **values)[0]
+        if queued:
+            self._store.transaction(lambda now: self._store.execute("sweep"))
+        return not (busy or queued)
