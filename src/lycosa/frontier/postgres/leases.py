@@ -20,8 +20,8 @@ from lycosa.records import Lease, Origin, QueuedUrl
 ASK_MS = 6000  # for which others give domains back to one that holds few
 ROUNDS = 5  # of one lease, if it must put back what it took
 # For so long a look begins where the last one ended. Before that place lie dead rows, as many as
-# somebody's open snapshot keeps. Seldom does a domain come to stand there (seeds do), and then it is
-# found so much later, unless no other is ready.
+# somebody's open snapshot keeps. Seldom does a domain come to stand there (seeds do): it is found
+# so much later, unless no other is ready.
 FRONT_MS = 5000
 BEFORE_ALL = -(1 << 63)
 
