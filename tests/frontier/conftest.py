@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,13 @@ from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import StoreRules, open_reader
 from lycosa.frontier.reader import Reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from support.tokens import check_tokens
 
+# Verbs after which every domain must have one token.
+STEPS = (
+    *("lease", "commit", "postpone", "retire", "add", "requeue", "restore", "rescue", "steer"),
+    "finished",
+)
 Store = SqliteFrontier | PostgresFrontier
 
 
@@ -53,6 +60,22 @@ class Bench:
         return rescued + self.frontier.rescue()
 
 
+def check_each_step(store: Store) -> None:
+    """From now on a test fails with the step that leaves a domain without its one token."""
+    for name in STEPS:
+        setattr(store, name, _checked(store, getattr(store, name)))
+
+
+def _checked(store: Store, verb: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(verb)
+    def step(*args: Any, **more: Any) -> Any:
+        found = verb(*args, **more)
+        check_tokens(store.db)
+        return found
+
+    return step
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     clock = Clock()
@@ -66,6 +89,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
         else:
             url = request.getfixturevalue("postgres_url")
             store = PostgresFrontier(url, rules, clock, create=not opened)
+        check_each_step(store)
         opened.append(store)
         return store
 

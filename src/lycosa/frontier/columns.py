@@ -1,5 +1,5 @@
-"""The columns of the table `pages`, said once for both stores: inserts, readers and moving; and what
-is read of a domain, which lies in two tables. Pure.
+"""The columns of the table `pages`, said once for both stores: inserts, readers and moving. Also
+what is read of a domain, which lies in two tables. Pure.
 
 A row of the table is a `PageRow`. The `.sql` files do not list the columns: they hold marks such as
 `{page_columns}`, and `queries.load` fills them in. The migrations, which made the table, list them

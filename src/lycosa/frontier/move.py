@@ -66,8 +66,8 @@ TABLES = (
             text="name",
         ),
     ),
-    Table("ready", ("ready_at", "id"), _columns(int8="ready_at id", int4="pages queued")),
-    Table("held", ("id",), _columns(int8="id engine_id", int4="pages queued")),
+    Table("ready", ("ready_at", "id"), _columns(int8="ready_at id", int4="more_pages more_queued")),
+    Table("held", ("id",), _columns(int8="id engine_id", int4="more_pages more_queued")),
     Table(
         "origins",
         ("domain_id", "origin"),
@@ -99,9 +99,7 @@ TABLES = (
         "segments", ("kind", "id"), _columns(int8="id engine_id length", text="kind", bool="closed")
     ),
 )
-_TIMES = frozenset(
-    {"ready_at", "polite_at", "wait_at", "not_before", "retry_ms", "renewed_ms"}
-)
+_TIMES = frozenset({"ready_at", "polite_at", "wait_at", "not_before", "retry_ms", "renewed_ms"})
 
 
 class Move:

@@ -1,6 +1,6 @@
 """What a visit changes in a domain's row: mostly nothing. Pure.
 
-The counts of a domain travel with its token (see `states`), so its row may lag behind them. It is
+What the counts of a domain are ahead of its row travels with its token (see `states`). The row is
 written when the domain was visited for the first time, when it goes idle or only waits, and
 otherwise when somebody who reads it would judge wrongly, or once in RECOUNT_ONE_IN releases.
 """

@@ -11,8 +11,9 @@ statement that consumed its other token, or made the domain, in the same transac
     held     a row in `held`       the engine gives it back     -> ready | idle   (release)
                                    the engine is dead           -> ready, one delay later   (rescue)
 
-A visit moves a token and writes no row of `domains`. The counts of a domain travel with its token
-(`ready` and `held` have `pages` and `queued`); its row follows them from time to time (`released`).
+A visit moves a token and writes no row of `domains`. What the counts of a domain are ahead of its
+row travels with its token (`more_pages` and `more_queued` in `ready` and `held`, to be added to
+`pages` and `queued` in `domains`); its row follows from time to time (`released`).
 `ready` is sorted by time and can't be searched by id, so whoever learns that a domain must wait for
 longer writes `domains.not_before`, and the lease looks at that once more. When a visit may begin:
 
@@ -39,6 +40,8 @@ by that time, so that a waiting retry never blocks its domain's other URLs.
 
 from dataclasses import dataclass
 from typing import NamedTuple
+
+IDLE = -1
 
 DEPTH_SHIFT = 42  # milliseconds since 1970 fit into 42 bits until the year 2109
 WAITING = 1 << 61

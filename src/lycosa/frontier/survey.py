@@ -87,11 +87,11 @@ class Survey:
     def domains_of(
         self, ids: Sequence[int], most: int = READY_LOOKED_AT
     ) -> dict[int, dict[str, Any]]:
-        """Some domains, by id, each with the engine that holds it (0: none) and with `ready_at`, the
-        moment of its next visit. `behind` is 0 if that moment is known; else the domain stands
-        behind so many others in line, and its moment is later than `ready_at`, which is theirs: the
-        line can't be searched by id, and is looked through from its front, no further than
-        `most`."""
+        """Some domains, by id, each with the engine that holds it (0: none) and `ready_at`, the
+        moment of its next visit. `behind` is 0 if that moment is known. Else the domain stands
+        behind so many others in line, and its moment is no earlier than `ready_at`, which is that
+        of the last of them: the line can't be searched by id, and is looked through from its front,
+        no further than `most`."""
         rows = self._rows("domains_of", ids=self._source.numbers(list(ids)))
         in_line = [r["id"] for r in rows if not (r["idle"] or r["engine_id"] or r["wait_at"])]
         found, edge = self._places(in_line, most) if in_line else ({}, {})

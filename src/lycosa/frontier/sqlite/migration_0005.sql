@@ -1,24 +1,24 @@
 -- migration_0005: leases apart: a visit moves a small row and leaves the domain's row alone.
 
--- Who may be leased, from when on; the counts of a domain travel with it.
+-- Who may be leased, from when on; and how many more pages it has, and queued URLs, than its row says.
 CREATE TABLE ready (
     ready_at INTEGER NOT NULL,
     id INTEGER NOT NULL,
-    pages INTEGER NOT NULL,
-    queued INTEGER NOT NULL,
+    more_pages INTEGER NOT NULL DEFAULT 0,
+    more_queued INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (ready_at, id)
 ) WITHOUT ROWID;
-INSERT INTO ready SELECT ready_at, id, pages, queued FROM domains
+INSERT INTO ready (ready_at, id) SELECT ready_at, id FROM domains
 WHERE engine_id = 0 AND engine_id >= 0 ORDER BY ready_at, id;
 
--- Who is held, and by which engine.
+-- Who is held, and by which engine; and the same two numbers, as of its lease.
 CREATE TABLE held (
     id INTEGER PRIMARY KEY,
     engine_id INTEGER NOT NULL,
-    pages INTEGER NOT NULL,
-    queued INTEGER NOT NULL
+    more_pages INTEGER NOT NULL DEFAULT 0,
+    more_queued INTEGER NOT NULL DEFAULT 0
 );
-INSERT INTO held SELECT id, engine_id, pages, queued FROM domains
+INSERT INTO held (id, engine_id) SELECT id, engine_id FROM domains
 WHERE engine_id > 0 AND engine_id >= 0 ORDER BY id;
 CREATE INDEX held_by_engine ON held (engine_id);
 
