@@ -13,8 +13,9 @@ from typing import Any
 
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import refusals
-from lycosa.frontier.states import WAITING, DomainState, found_order
+from lycosa.frontier.states import DomainState, found_order
 from lycosa.frontier.values import Committed, Link
 
 # The links of a batch by domain and fingerprint, each once.
@@ -27,8 +28,9 @@ class Adder:
     `held`: the engine of each domain that engines of this process hold, as far as they know.
     """
 
-    def __init__(self, store: PostgresStore, held: Mapping[int, int]) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, held: Mapping[int, int]) -> None:
         self._store = store
+        self._tokens = tokens
         self._held = held
 
     def add(
@@ -85,7 +87,8 @@ class Adder:
             places,
             now,
         )
-        self.wake_sleepers(fresh, states, now)
+        woken = (ident for ident in fresh if ident in states and states[ident].wakes())
+        self._tokens.wake({ident: fresh[ident] for ident in woken}, now)
         if seed:
             self._store.execute("domain_seeded", ids=int8s(sorted(groups)))
         return sum(fresh.values()), created
@@ -174,44 +177,11 @@ class Adder:
             queued=int8s(fresh[ident] for ident in ids),
             seeded=bool(places),
         )
-        ours = sorted(row[0] for row in rows)
-        if ours:
-            self._store.execute(
-                "stand_in_line",
-                moments=int8s(places.get(ident, now) for ident in ours),
-                ids=int8s(ours),
-                pages=int8s(0 for _ in ours),
-                queued=int8s(fresh[ident] for ident in ours),
-            )
+        ours = {row[0] for row in rows}
+        self._tokens.enter([(places.get(ident, now), ident) for ident in ours])
         # Others found them at the same moment, and may be done with them already.
-        self.wake({ident: fresh[ident] for ident in names.keys() - ours}, now)
+        self._tokens.wake({ident: fresh[ident] for ident in names.keys() - ours}, now)
         return len(ours)
-
-    def wake_sleepers(
-        self, fresh: dict[int, int], states: dict[int, DomainState], now: int
-    ) -> None:
-        """Wake those that got URLs and were idle, or only waited for retries, when we looked."""
-        self.wake(
-            {
-                ident: count
-                for ident, count in fresh.items()
-                if ident in states and states[ident].wakes()
-            },
-            now,
-        )
-
-    def wake(self, queued: Mapping[int, int], now: int) -> None:
-        """Domains that are idle or only wait for retries become ready if they have URLs; how many
-        came in by domain."""
-        if queued:
-            ids = sorted(queued)
-            values = {
-                "ids": int8s(ids),
-                "queued": int8s(queued[ident] for ident in ids),
-                "now": now,
-            }
-            self._store.execute("wake_idle", **values)
-            self._store.execute("wake_waiting", waiting=WAITING, **values)
 
 
 def _places(links: list[Link], rank: int | None) -> dict[int, int]:

@@ -26,33 +26,6 @@ SELECT id, name, queued, %(seeded)s
 FROM unnest(%(ids)s, %(names)s, %(queued)s) AS u (id, name, queued)
 ON CONFLICT (id) DO NOTHING RETURNING id;
 
--- wake_idle: idle domains got URLs
-WITH woken AS (
-    UPDATE domains AS d SET idle = false, queued = d.queued + u.queued
-    FROM unnest(%(ids)s, %(queued)s) AS u (id, queued)
-    WHERE d.id = u.id AND d.idle AND EXISTS (SELECT 1 FROM queue AS q WHERE q.domain_id = d.id)
-    RETURNING greatest(d.polite_at, d.not_before, %(now)s) AS ready_at, d.id, d.pages, d.queued
-)
-INSERT INTO ready (ready_at, id, pages, queued) SELECT * FROM woken
-ON CONFLICT DO NOTHING;
-
--- wake_waiting: domains that only wait for retries got URLs: they move forward in line, unless somebody
--- takes them from their place at this moment
-WITH gone AS (
-    DELETE FROM ready AS r
-    USING unnest(%(ids)s, %(queued)s) AS u (id, queued) JOIN domains AS d ON d.id = u.id
-    WHERE r.ready_at = d.wait_at AND r.id = d.id
-        AND d.wait_at > greatest(d.polite_at, d.not_before, %(now)s)
-        AND EXISTS (SELECT 1 FROM queue AS q WHERE q.domain_id = d.id AND q.ord < %(waiting)s)
-    RETURNING r.id, r.pages, r.queued + u.queued AS queued
-), moved AS (
-    UPDATE domains AS d SET wait_at = 0 FROM gone WHERE d.id = gone.id
-    RETURNING greatest(d.polite_at, d.not_before, %(now)s) AS ready_at, d.id, gone.pages,
-        gone.queued
-)
-INSERT INTO ready (ready_at, id, pages, queued) SELECT * FROM moved
-ON CONFLICT DO NOTHING;
-
 -- domain_seeded: known domains turn out to be seeds
 UPDATE domains SET seeded = true WHERE id = ANY (%(ids)s) AND NOT seeded;
 

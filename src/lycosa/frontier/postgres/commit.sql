@@ -89,47 +89,6 @@ ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     retry_ms = excluded.retry_ms, reason = excluded.reason, detail = excluded.detail,
     aim = excluded.aim, hops = excluded.hops, asked_ms = excluded.asked_ms;
 
--- release: domains are given back: ready when their first URL is due, idle without one; tells which were
--- ours, and whether each is idle or only waits for retries. The row of a domain is written only if it must
--- follow: the conditions are those of `released.must_follow`
-WITH gone AS MATERIALIZED (
-    DELETE FROM held AS h
-    USING unnest(%(ids)s, %(polite)s, %(failures)s, %(pages)s, %(queued)s, %(recount)s)
-        AS u (id, polite, failures, pages, queued, recount)
-    WHERE h.id = u.id AND h.engine_id = %(engine_id)s
-    RETURNING u.id, u.polite, u.failures, u.pages, u.queued, u.recount
-), counted AS MATERIALIZED (
-    SELECT gone.id, gone.polite, gone.failures, gone.pages, gone.recount, head.ord,
-        CASE WHEN head.ord IS NULL THEN 0
-            WHEN gone.recount > 0 THEN (SELECT count(*) FROM (
-                SELECT 1 FROM queue WHERE domain_id = gone.id LIMIT %(most)s) AS found)
-            ELSE greatest(1, gone.queued) END AS queued
-    FROM gone LEFT JOIN LATERAL (
-        SELECT ord FROM queue WHERE domain_id = gone.id ORDER BY ord LIMIT 1) AS head ON true
-), back AS MATERIALIZED (
-    SELECT c.*, c.ord >= %(waiting)s AS waits,
-        greatest(c.polite, d.not_before,
-            CASE WHEN c.ord >= %(waiting)s THEN c.ord - %(waiting)s ELSE 0 END) AS ready_at,
-        coalesce(c.ord >= %(waiting)s, true) OR c.recount > 0 OR d.polite_at = 0 OR d.wait_at > 0
-            OR d.failures <> c.failures
-            OR d.pages <> c.pages AND (
-                %(page_cap)s > 0 OR c.pages >= 2 * d.pages OR 2 * c.pages <= d.pages)
-            OR d.queued <> c.queued AND (
-                abs(c.queued - d.queued) > %(cap)s / 16
-                OR (d.queued < %(cap)s) <> (c.queued < %(cap)s)
-                OR c.queued >= 2 * d.queued OR 2 * c.queued <= d.queued) AS follows
-    FROM counted AS c JOIN domains AS d ON d.id = c.id
-), followed AS (
-    UPDATE domains AS d SET idle = back.ord IS NULL, polite_at = back.polite,
-        wait_at = CASE WHEN back.waits THEN back.ready_at ELSE 0 END,
-        failures = back.failures, pages = back.pages, queued = back.queued
-    FROM back WHERE d.id = back.id AND back.follows
-), stands AS (
-    INSERT INTO ready (ready_at, id, pages, queued)
-    SELECT ready_at, id, pages, queued FROM back WHERE ord IS NOT NULL
-)
-SELECT id, coalesce(waits, true) FROM back;
-
 -- segment_upsert: how much of a segment is committed
 INSERT INTO segments (kind, id, engine_id, length, closed)
 VALUES (%(kind)s, %(id)s, %(engine_id)s, %(length)s, %(closed)s)

@@ -30,29 +30,6 @@ SELECT id FROM engines WHERE NOT dead AND %(node)s IN ('', node) ORDER BY id;
 -- everyone: every engine that ever worked on this crawl, of one node or (by '') of all
 SELECT id FROM engines WHERE id > 0 AND %(node)s IN ('', node) ORDER BY id;
 
--- take_over: its domains wait one delay from the last moment it could have fetched; who comes late finds
--- none of them
-WITH gone AS (
-    DELETE FROM held WHERE engine_id = %(engine_id)s RETURNING id, pages, queued
-)
-INSERT INTO ready (ready_at, id, pages, queued)
-SELECT greatest(%(since)s + greatest(d.delay_ms, %(delay)s), d.polite_at, d.not_before), d.id,
-    CASE WHEN %(recounted)s THEN d.pages ELSE gone.pages END, gone.queued
-FROM gone JOIN domains AS d ON d.id = gone.id
-ON CONFLICT DO NOTHING;
-
--- recount_pages: a dead engine did not say how many pages it got of its domains
-UPDATE domains AS d SET pages = (
-    SELECT count(*) FROM pages AS p WHERE p.domain_id = d.id AND p.status > 0)
-FROM held AS h WHERE h.engine_id = %(engine_id)s AND d.id = h.id;
-
--- wait_longer: domains wait for longer, wherever they stand: somebody learnt of it too late
-UPDATE domains AS d SET not_before = greatest(d.not_before, u.until)
-FROM unnest(%(ids)s, %(until)s) AS u (id, until) WHERE d.id = u.id;
-
--- held_by: a domain that an engine holds
-SELECT id FROM held WHERE engine_id = %(engine_id)s LIMIT 1;
-
 -- note_crash: an engine died while it parsed this URL; 16 is Flag.KILL, which counts to three
 UPDATE queue SET flags = flags + 16
 WHERE domain_id = %(id)s AND ord = %(ord)s AND fp = %(fp)s AND flags < 48;

@@ -1,68 +1,34 @@
 """Leases on PostgreSQL: domains go to an engine, with their next URLs and what is known of them.
 
-Owns the tables `ready` and `held` as far as engines move domains between them, and which domains
-this process holds: a lease whose commit was cut off may be held all the same.
+Owns which domains this process knows that it holds: a lease whose commit was cut off may be held
+all the same. How a domain becomes held is in `tokens`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
 
-from lycosa.errors import Fenced
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.states import WAITING
-from lycosa.log import get_logger
 from lycosa.records import Lease, Origin, QueuedUrl
 
 ASK_MS = 6000  # for which others give domains back to one that holds few
-ROUNDS = 5  # of one lease, if it must put back what it took
-# For so long a look begins where the last one ended. Before that place lie dead rows, as many as
-# somebody's open snapshot keeps. Seldom does a domain come to stand there (seeds do): it is found
-# so much later, unless no other is ready.
-FRONT_MS = 5000
-BEFORE_ALL = -(1 << 63)
-
-log = get_logger("store")
-
-
-class InLine(NamedTuple):
-    """A row of `ready` that was taken, with what is known of its domain."""
-
-    id: int
-    ready_at: int
-    pages: int
-    queued: int
-    robots: int  # bytes of robots rules of all that were taken before and with it
-    name: str | None  # None, as all that follows: the domain is not known
-    delay_ms: int
-    failures: int
-    seeded: bool
-    idle: bool
-    not_before: int
-    wait_at: int
-
-    def lease(self) -> Lease:
-        assert self.name is not None
-        moment = max(self.ready_at, self.not_before)
-        known = (self.delay_ms, self.failures, self.pages, self.queued, self.seeded)
-        return Lease(self.id, self.name, moment, *known)
 
 
 class Leases:
     """See `EngineFrontier`."""
 
-    def __init__(self, store: PostgresStore, errands: Errands) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, errands: Errands) -> None:
         self._store = store
+        self._tokens = tokens
         self._errands = errands
         self.held: dict[int, int] = {}  # engine by domain, as far as engines here know
         self.engines = 1  # of all nodes, by the last commit
         self._asked = 0  # when others were last asked for domains
         self._unsure = False  # a lease whose commit was cut off may be ours
-        self._front = BEFORE_ALL  # where looks begin
-        self._front_until = 0
 
     def lease(self, engine_id: int, limit: int) -> list[Lease]:
         if limit <= 0 or (
@@ -70,7 +36,7 @@ class Leases:
         ):
             return []
         leases = self._lost_leases(engine_id) if self._unsure else []
-        if not leases and not self._any_ready():
+        if not leases and not self._tokens.any_ready():
             self._ask_for_domains()
             return []  # looking costs no write
         if not leases:
@@ -79,14 +45,6 @@ class Leases:
         leases.sort(key=lambda each: each.ready_ms)
         self._complete(leases)
         return leases
-
-    def _any_ready(self) -> bool:
-        now = self._store.test_now()
-        found = self._store.read_one("any_ready", front=self._front, now=now)
-        if found is None and self._front > BEFORE_ALL:
-            self._front = BEFORE_ALL
-            found = self._store.read_one("any_ready", front=self._front, now=now)
-        return found is not None
 
     def _ask_for_domains(self) -> None:
         """Nothing is ready, and other engines may hold more than this one: ask them for some."""
@@ -101,89 +59,18 @@ class Leases:
     def _take(self, engine_id: int, limit: int) -> list[Lease]:
         self._unsure = True  # until we have heard that it worked
         leases = self._store.transaction(
-            lambda now: self._take_rounds(engine_id, limit, now), engine_id
+            lambda now: self._tokens.lease(engine_id, limit, now), engine_id
         )
         self._unsure = False
         return leases
 
-    def _take_rounds(self, engine_id: int, limit: int, now: int) -> list[Lease]:
-        """The first in line that may be visited, and no more than memory is meant for their robots
-        rules."""
-        if now >= self._front_until:
-            self._front, self._front_until = BEFORE_ALL, now + FRONT_MS
-        leases: list[Lease] = []
-        budget = self._store.rules.robots_bytes
-        for _ in range(ROUNDS):
-            asked = limit - len(leases)
-            values = {"front": self._front, "now": now, "limit": asked, "budget": budget}
-            rows = [InLine(*row) for row in self._store.rows("lease", **values)]
-            if not rows:
-                break
-            self._front = max(row.ready_at for row in rows)
-            leases += self._sorted_out(engine_id, rows, now)
-            budget -= max(row.robots for row in rows)
-            # Once more only if some of as many as were asked for could not be handed out.
-            if len(leases) >= limit or len(rows) < asked:
-                break
-        return leases
-
-    def _sorted_out(self, engine_id: int, rows: list[InLine], now: int) -> list[Lease]:
-        """Of those that left the line: who may be visited is held now, who must wait for longer
-        goes back. A row that should not have been there is gone, and the lease goes on."""
-        by_id: dict[int, InLine] = {}
-        for row in sorted(rows, key=lambda row: row.ready_at):
-            if row.id in by_id:
-                _log_stray(row, "it stood there twice")
-            by_id[row.id] = row
-        due: list[InLine] = []
-        early: list[InLine] = []
-        for row in by_id.values():
-            if row.name is None or row.idle:
-                _log_stray(row, "it is idle" if row.idle else "it is not known")
-            else:
-                (early if row.not_before > now else due).append(row)
-        held = self._hold(engine_id, due)
-        self._put_back(early)
-        if waited := [row.id for row in (*due, *early) if row.wait_at]:
-            self._store.execute("wait_over", ids=int8s(sorted(waited)))
-        return [row.lease() for row in due if row.id in held]
-
-    def _hold(self, engine_id: int, due: list[InLine]) -> set[int]:
-        if not due:
-            return set()
-        rows = self._store.rows("hold", engine_id=engine_id, **_tokens(due))
-        held = {row[0] for row in rows}
-        for row in due:
-            if row.id not in held:
-                _log_stray(row, "it is held")
-        return held
-
-    def _put_back(self, early: list[InLine]) -> None:
-        if early:
-            moments = int8s(max(row.ready_at, row.not_before) for row in early)
-            self._store.execute("stand_in_line", moments=moments, **_tokens(early))
-
     def _lost_leases(self, engine_id: int) -> list[Lease]:
         """Domains that are ours by a transaction whose end we did not hear of."""
-        known = int8s(self.held)
-
-        def work(now: int) -> list[Lease]:
-            rows = self._store.rows("held_unknown", engine_id=engine_id, known=known)
-            # They were ready when they were leased, and their place in line is gone.
-            return [Lease(ident, name, now, *more) for ident, name, *more in rows]
-
-        leases = self._store.transaction(work, engine_id)
+        leases = self._store.transaction(
+            lambda now: self._tokens.held_unknown(engine_id, self.held, now), engine_id
+        )
         self._unsure = False
         return leases
-
-    def check_held(self, engine_id: int, ids: Iterable[int]) -> None:
-        """Raise Fenced if the engine does not hold all of these domains: somebody else may visit
-        them. Inside a transaction, behind the fence."""
-        asked = sorted(set(ids))
-        if asked:
-            lost = self._store.one("not_held", engine_id=engine_id, ids=int8s(asked))
-            if lost is not None:
-                raise Fenced(f"Engine {engine_id} does not hold domain {lost}, of which it tells.")
 
     def _complete(self, leases: list[Lease]) -> None:
         """Read URLs and origins after the transaction, so that it is short."""
@@ -224,19 +111,3 @@ class Leases:
         domains, fps = zip(*sorted(targets), strict=True)
         values = {"domains": int8s(domains), "fps": int8s(fps)}
         return {(row[0], row[1]) for row in self._store.read("settled", **values)}
-
-
-def _tokens(rows: Sequence[InLine]) -> dict[str, Any]:
-    return {
-        "ids": int8s(row.id for row in rows),
-        "pages": int8s(row.pages for row in rows),
-        "queued": int8s(row.queued for row in rows),
-    }
-
-
-def _log_stray(row: InLine, why: str) -> None:
-    log.error(
-        f"A bug: domain {row.name or row.id} stood in line though {why}; the crawl goes on.",
-        domain_id=row.id,
-        ready_at=row.ready_at,
-    )

@@ -1,29 +1,29 @@
 -- migration_0005: leases apart: a visit moves a small row and leaves the domain's row alone.
 -- The reasons for the storage settings are in docs/decisions/0006-postgresql.md.
 
--- Who may be leased, from when on; the counts of a domain travel with it. Rows are inserted and
--- deleted, never updated in passing; a turn leaves one dead row here and one in `held`.
+-- Who may be leased, from when on; and how many more pages it has, and queued URLs, than its row
+-- says. A turn leaves one dead row here and one in `held`.
 CREATE TABLE ready (
     ready_at int8 NOT NULL,
     id int8 NOT NULL,
-    pages int4 NOT NULL,
-    queued int4 NOT NULL
+    more_pages int4 NOT NULL DEFAULT 0,
+    more_queued int4 NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_cost_delay = 0);
-INSERT INTO ready SELECT ready_at, id, least(pages, 2147483647), least(queued, 2147483647)
-FROM domains WHERE engine_id = 0 ORDER BY ready_at, id;
+INSERT INTO ready (ready_at, id) SELECT ready_at, id FROM domains
+WHERE engine_id = 0 ORDER BY ready_at, id;
 ALTER TABLE ready ADD PRIMARY KEY (ready_at, id);
 
--- Who is held, and by which engine.
+-- Who is held, and by which engine; and the same two numbers, as of its lease.
 CREATE TABLE held (
     id int8 NOT NULL,
     engine_id int8 NOT NULL,
-    pages int4 NOT NULL,
-    queued int4 NOT NULL
+    more_pages int4 NOT NULL DEFAULT 0,
+    more_queued int4 NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0);
-INSERT INTO held SELECT id, engine_id, least(pages, 2147483647), least(queued, 2147483647)
-FROM domains WHERE engine_id > 0 ORDER BY id;
+INSERT INTO held (id, engine_id) SELECT id, engine_id FROM domains
+WHERE engine_id > 0 ORDER BY id;
 ALTER TABLE held ADD PRIMARY KEY (id);
 CREATE INDEX held_by_engine ON held (engine_id);
 

@@ -24,14 +24,6 @@ UPDATE engines SET dead = true WHERE NOT dead;
 UPDATE domains SET not_before = greatest(not_before, %(since)s + delay_ms)
 WHERE delay_ms > %(delay)s;
 
--- take_over_all: domains that were held
-WITH gone AS (DELETE FROM held RETURNING id, pages, queued)
-INSERT INTO ready (ready_at, id, pages, queued)
-SELECT greatest(%(since)s + greatest(d.delay_ms, %(delay)s), d.polite_at, d.not_before), d.id,
-    gone.pages, gone.queued
-FROM gone JOIN domains AS d ON d.id = gone.id
-ON CONFLICT DO NOTHING;
-
 -- skip_numbers: numbers of engines whose registration was lost are not given out again
 SELECT setval(pg_get_serial_sequence('engines', 'id'),
     nextval(pg_get_serial_sequence('engines', 'id')) + %(skip)s);
