@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,8 @@ from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import StoreRules, open_reader
 from lycosa.frontier.reader import Reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from support.tokens import check_tokens
+from support.tokens import check_each_step
 
-# Verbs after which every domain must have one token.
-STEPS = (
-    *("lease", "commit", "postpone", "retire", "add", "requeue", "restore", "rescue", "steer"),
-    "finished",
-)
 Store = SqliteFrontier | PostgresFrontier
 
 
@@ -58,22 +52,6 @@ class Bench:
             rescued += self.frontier.rescue()
         self.clock.pass_seconds(seconds % 10)
         return rescued + self.frontier.rescue()
-
-
-def check_each_step(store: Store) -> None:
-    """From now on a test fails with the step that leaves a domain without its one token."""
-    for name in STEPS:
-        setattr(store, name, _checked(store, getattr(store, name)))
-
-
-def _checked(store: Store, verb: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(verb)
-    def step(*args: Any, **more: Any) -> Any:
-        found = verb(*args, **more)
-        check_tokens(store.db)
-        return found
-
-    return step
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

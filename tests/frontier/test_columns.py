@@ -13,7 +13,7 @@ import pytest
 
 from lycosa import frontier
 from lycosa.frontier import queries
-from lycosa.frontier.columns import PAGES, page_row, page_values
+from lycosa.frontier.columns import DOMAIN, PAGES, page_row, page_values
 from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import PagePlace
 from lycosa.records import PageRow
@@ -58,7 +58,11 @@ def test_both_schemas_have_them() -> None:
 @pytest.mark.parametrize("made_by", [made_by_sqlite, made_by_postgres])
 def test_what_is_read_in_part_are_columns(made_by: Callable[[str], dict[str, str]]) -> None:
     assert set(PagePlace._fields) <= set(made_by("pages"))
-    assert set(DomainState._fields) <= set(made_by("domains"))
+    holder, *state = DomainState._fields
+    assert set(state) <= set(made_by("domains"))
+    assert holder in made_by("held")
+    read = {word for each in DOMAIN for word in re.findall(r"d\.(\w+)", each)}
+    assert read <= set(made_by("domains"))
 
 
 def test_a_page_comes_back_as_it_was() -> None:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+from lycosa.frontier.protocol import Frontier
+
+# Verbs after which every domain must have its one token.
+STEPS = (
+    *("lease", "commit", "postpone", "retire", "add", "requeue", "restore", "rescue", "steer"),
+    "finished",
+)
 NOT_ONE = """
 SELECT id, sum(known), sum(tokens) FROM (
     SELECT id, 1 AS known, CASE WHEN idle THEN 1 ELSE 0 END AS tokens FROM domains
@@ -23,3 +32,25 @@ def check_tokens(db: Any) -> None:
     assert not not_one, f"(domain, rows, tokens): {not_one}"
     lost = db.execute(LOST_WAIT).fetchall()
     assert not lost, f"(domain, wait_at): {lost}"
+
+
+def check_each_step(store: Any) -> None:
+    """From now on a test fails in the step that leaves a domain without its one token."""
+    for name in STEPS:
+        setattr(store, name, _checked(store, getattr(store, name)))
+
+
+def _checked(store: Any, verb: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(verb)
+    def step(*args: Any, **more: Any) -> Any:
+        found = verb(*args, **more)
+        check_tokens(store.db)
+        return found
+
+    return step
+
+
+def unchecked(store: Frontier) -> None:
+    """Back to the verbs themselves, whose cost is measured."""
+    for name in STEPS:
+        setattr(store, name, getattr(store, name).__wrapped__)

@@ -14,8 +14,8 @@ SELECT count(*) FROM (SELECT 1 FROM ready WHERE ready_at <= :now LIMIT :limit);
 
 -- longest_waits: the domains with something queued that are left alone for longest
 SELECT d.name, max(r.ready_at, d.not_before) AS ready_at, d.delay_ms, d.failures
-FROM (SELECT * FROM ready WHERE ready_at > :now ORDER BY ready_at DESC LIMIT :limit) AS r
-JOIN domains AS d ON d.id = r.id ORDER BY r.ready_at DESC;
+FROM ready AS r CROSS JOIN domains AS d ON d.id = r.id
+WHERE r.ready_at > :now ORDER BY r.ready_at DESC LIMIT :limit;
 
 -- page_by_url: the page of a URL
 SELECT id, {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;

@@ -55,9 +55,9 @@ SELECT domain_id, ord, fp, url, depth, attempts, flags FROM queue
 WHERE (domain_id, ord, fp) > (:id, :ord, :fp) ORDER BY domain_id, ord, fp LIMIT :limit;
 
 -- held_domains: some domains that engines hold
-SELECT d.id, d.name, h.engine_id FROM held AS h JOIN domains AS d ON d.id = h.id LIMIT :limit;
+SELECT d.id, d.name, h.engine_id FROM held AS h CROSS JOIN domains AS d ON d.id = h.id
+LIMIT :limit;
 
 -- due_domains: the domains that are due next
-SELECT d.id, d.name, r.ready_at
-FROM (SELECT * FROM ready ORDER BY ready_at, id LIMIT :limit) AS r
-JOIN domains AS d ON d.id = r.id ORDER BY r.ready_at, r.id;
+SELECT d.id, d.name, r.ready_at FROM ready AS r CROSS JOIN domains AS d ON d.id = r.id
+ORDER BY r.ready_at, r.id LIMIT :limit;

@@ -251,6 +251,6 @@ class Tokens:
     def reschedule(self, before: int, delay: int, now: int) -> None:
         """The delay of the crawl changed: see `SupervisorFrontier.steer`."""
         values = {"now": now, "delay": delay, "before": before}
-        change = "wait_as_much_longer" if delay > before else "wait_no_longer"
-        for query in (change, f"{change}_later"):
+        longer = ("wait_as_much_longer", "wait_as_much_longer_later")
+        for query in longer if delay > before else ("wait_no_longer", "wait_no_longer_later"):
             self._db.execute(SQL[query], values)
