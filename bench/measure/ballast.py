@@ -40,9 +40,12 @@ def ballast(database: Path, domains: int, urls: int) -> None:
         db.execute("CREATE TEMP TABLE each (k INTEGER PRIMARY KEY)")
         db.executemany("INSERT INTO each VALUES (?)", [(k,) for k in range(urls)])
         db.execute(
-            "INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued) "
-            "SELECT id, 'b' || i || '.test', 0, ?1, ?1, ?2 FROM load ORDER BY id", (FAR_MS, urls),
+            "INSERT INTO domains (id, name, polite_at, queued) "
+            "SELECT id, 'b' || i || '.test', ?1, ?2 FROM load ORDER BY id", (FAR_MS, urls),
         )  # fmt: skip
+        db.execute(
+            "INSERT INTO ready (ready_at, id) SELECT ?1, id FROM load ORDER BY id", (FAR_MS,)
+        )
         db.execute(
             "INSERT INTO queue SELECT id, 1, i * 1000 + k, "
             "'http://b' || i || '.test/a/page/of/it/' || k, 0, 0, 0 "

@@ -21,7 +21,7 @@ from lycosa.simweb.spec import WorldSpec
 from stores.server import Server
 
 BALLAST = """
-UPDATE domains SET ready_at = ready_at + 864000000, polite_at = ready_at + 864000000
+UPDATE ready SET ready_at = ready_at + 864000000
 WHERE ready_at < 864000000 + (extract(epoch FROM clock_timestamp()) * 1000)::int8
 """
 SESSIONS = """
@@ -49,7 +49,7 @@ def measure(server: Server, seconds: float, engines: int, workers: int) -> str:
     with psycopg.connect(server.url, autocommit=True) as db:
         db.execute("DELETE FROM crawl")
         db.execute(BALLAST.encode())
-        db.execute("VACUUM ANALYZE domains")
+        db.execute("VACUUM ANALYZE ready")
     before = _one(server, PAGES)  # a measurement may have left some
     latency = 8.0 if workers > 1000 else 0.2
     spec = WorldSpec(

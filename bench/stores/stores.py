@@ -28,9 +28,11 @@ SELECT {id}, {base} + u.i, {fp}, 1, 0, 0, {url}
 FROM {domains}, {numbers} ORDER BY 1, 2
 """
 DOMAINS = """
-INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued)
-SELECT {id}, 'site' || d.n || '.example', 0, {now} - 3600000 + d.n, 0, {each}
-FROM {domains} ORDER BY 1
+INSERT INTO domains (id, name, queued)
+SELECT {id}, 'site' || d.n || '.example', {each} FROM {domains} ORDER BY 1
+"""
+READY = """
+INSERT INTO ready (ready_at, id) SELECT {now} - 3600000 + d.n, {id} FROM {domains} ORDER BY 1
 """
 ORIGINS = """
 INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
@@ -41,6 +43,7 @@ FILES = """
 SELECT pg_relation_filepath(oid) FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND relname NOT LIKE 'old%'
 """
+TABLES = ("domains", "ready", "held", "queue", "seen")
 RULES = {"postgres": "convert_to(repeat('r', 300), 'UTF8')", "sqlite": "zeroblob(300)"}
 
 
@@ -85,7 +88,7 @@ def statements(kind: str, urls: int, domains: int, visited: int, now: int) -> li
             **common,
         )  # fmt: skip
 
-    found = [("domains", made(DOMAINS, domains))]
+    found = [("domains", made(DOMAINS, domains)), ("ready", made(READY, domains))]
     for low in range(0, each, GROUP):
         high = min(each, low + GROUP)
         found.append((f"seen, {high} per domain", made(SEEN, domains, low, high)))
@@ -151,15 +154,16 @@ class FilledPostgres:
 
     def calm(self, visited: int) -> None:
         with psycopg.connect(self.server.url, autocommit=True) as db:
-            db.execute(_rewind("postgres", visited).encode())
-            for table in ("domains", "queue", "seen"):
+            for statement in _rewind("postgres", visited):
+                db.execute(statement.encode())
+            for table in TABLES:
                 db.execute(f"VACUUM {table}".encode())
             db.execute("CHECKPOINT")
             rows = db.execute(FILES).fetchall()
             warm_cache([file for (path,) in rows for file in self.server.folder.glob(f"{path}*")])
             # As on a server that has run for a while: its own memory holds the indexes.
             db.execute("SET enable_seqscan = off")
-            for table in ("domains", "queue", "seen"):
+            for table in TABLES:
                 db.execute(f"SELECT count(*) FROM {table}".encode())
 
     def chill(self, whole: bool) -> str:
@@ -214,7 +218,8 @@ class FilledSqlite:
 
     def calm(self, visited: int) -> None:
         db = sqlite3.connect(self.path, isolation_level=None)
-        db.execute(_rewind("sqlite", visited))
+        for statement in _rewind("sqlite", visited):
+            db.execute(statement)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.close()
         warm_cache([self.path])
@@ -226,12 +231,16 @@ class FilledSqlite:
         pass
 
 
-def _rewind(kind: str, visited: int) -> str:
+def _rewind(kind: str, visited: int) -> list[str]:
     """Domains below a number are ready before all others, in their order."""
-    return (
-        "UPDATE domains SET engine_id = 0, polite_at = 0, ready_at = d.n FROM "
-        f"{_series(kind, 'd', 'n', 0, visited - 1)} WHERE domains.id = {ID_SQL.format(n='d.n')}"
-    )
+    series, ident = _series(kind, "d", "n", 0, visited - 1), ID_SQL.format(n="d.n")
+    chosen = f"WHERE id IN (SELECT {ident} FROM {series})"
+    return [
+        f"DELETE FROM ready {chosen}",
+        f"DELETE FROM held {chosen}",
+        f"UPDATE domains SET idle = FALSE, polite_at = 0, wait_at = 0, not_before = 0 {chosen}",
+        f"INSERT INTO ready (ready_at, id) SELECT d.n, {ident} FROM {series}",
+    ]
 
 
 def _now() -> int:
