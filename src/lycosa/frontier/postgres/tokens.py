@@ -24,8 +24,8 @@ from lycosa.records import Lease
 
 ROUNDS = 8  # looks at the line for one lease, if those first in line must wait for longer
 # For so long a look begins where the last one ended. Before that place lie dead rows, as many as
-# somebody's open snapshot keeps. Seldom does a domain come to stand there (seeds do): it is found
-# so much later, unless no other is ready.
+# somebody's open snapshot keeps. Seldom does another process put a domain there (seeds are): it is
+# found so much later, unless no other is ready.
 FRONT_MS = 5000
 BEFORE_ALL = -(1 << 63)
 RECHECK_MS = 30_000  # after which a domain that sleeps is looked at once more: five times the
@@ -160,6 +160,7 @@ class Tokens:
         """An engine gives domains back; `added` says how many URLs came since, by domain."""
         if not released:
             return
+        self._front = min(self._front, min(each.polite_ms for each in released))
         chosen = sorted(released, key=lambda each: each.domain_id)
         rows = self._store.rows(
             "release",
@@ -197,6 +198,7 @@ class Tokens:
         """Domains that were just made get in line: (ready_at, id)."""
         if rows:
             moments, ids = zip(*sorted(rows), strict=True)
+            self._front = min(self._front, moments[0])
             none = int8s([0] * len(ids))
             values = {"ids": int8s(ids), "more_pages": none, "more_queued": none}
             self._store.execute("stand_in_line", moments=int8s(moments), **values)
@@ -213,6 +215,7 @@ class Tokens:
 
     def sweep(self) -> None:
         """A lost wake-up heals: every idle domain with something queued is ready again."""
+        self._front = BEFORE_ALL
         self._store.execute("sweep")
 
     # -- all at once --------------------------------------------------------------------------
@@ -220,6 +223,7 @@ class Tokens:
     def take_over(self, engine_id: int, since: int) -> int:
         """The domains of an engine that was just declared dead get in line; returns how many. A
         second rescuer finds none."""
+        self._front = BEFORE_ALL
         rules = self._store.rules
         recounted = rules.max_pages_per_domain > 0
         if recounted:
@@ -238,6 +242,7 @@ class Tokens:
 
     def reschedule(self, before: int, delay: int, now: int) -> None:
         """The delay of the crawl changed: see `SupervisorFrontier.steer`."""
+        self._front = BEFORE_ALL
         values = {"now": now, "delay": delay}
         if delay > before:
             self._store.execute("wait_as_much_longer", before=before, **values)
@@ -257,8 +262,4 @@ def _arrays(rows: Iterable[InLine]) -> dict[str, Any]:
 
 
 def _complain(each: InLine, why: str) -> None:
-    log.error(
-        f"A bug: domain {each.name or each.id} had a place in line and {why}. It lost the place,"
-        " and the crawl goes on.",
-        ready_at=each.ready_at,
-    )
+    log.error("bug: a domain had two tokens", domain=each.id, name=each.name, why=why)
