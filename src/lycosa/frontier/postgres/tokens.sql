@@ -7,20 +7,19 @@ LIMIT 1;
 -- lease: the longest waiting domains leave the line, within a budget of robots rules, each with what
 -- its row says (nothing, if there is none); from `front` on, where the last look ended
 WITH head AS MATERIALIZED (
-    SELECT ready_at, id FROM ready
+    SELECT ctid AS place, ready_at, id FROM ready
     WHERE ready_at >= %(front)s AND ready_at <= %(now)s
     ORDER BY ready_at, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), sized AS MATERIALIZED (
-    SELECT head.ready_at, head.id, row_number() OVER w AS place, sum(robots.size) OVER w AS total
+    SELECT head.place, row_number() OVER w AS rank, sum(robots.size) OVER w AS total
     FROM head CROSS JOIN LATERAL (
-        SELECT coalesce(sum(octet_length(rules)), 0) AS size FROM origins
+        SELECT coalesce(sum(octet_length(rules)), 0)::int4 AS size FROM origins
         WHERE domain_id = head.id) AS robots
     WINDOW w AS (ORDER BY head.ready_at, head.id)
 ), gone AS (
     DELETE FROM ready AS r USING sized
-    WHERE r.ready_at = sized.ready_at AND r.id = sized.id
-        AND (sized.place = 1 OR sized.total <= %(budget)s)
-    RETURNING r.id, r.ready_at, r.more_pages, r.more_queued, sized.total::int8
+    WHERE r.ctid = sized.place AND (sized.rank = 1 OR sized.total <= %(budget)s)
+    RETURNING r.id, r.ready_at, r.more_pages, r.more_queued, sized.total
 )
 SELECT gone.*, d.name, d.idle, d.wait_at, d.polite_at, d.not_before, d.delay_ms, d.failures,
     d.pages, d.queued, d.seeded
