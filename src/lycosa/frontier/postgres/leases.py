@@ -61,6 +61,7 @@ class Leases:
         leases = self._store.transaction(
             lambda now: self._tokens.lease(engine_id, limit, now), engine_id
         )
+        self._tokens.leased()
         self._unsure = False
         return leases
 

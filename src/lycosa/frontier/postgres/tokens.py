@@ -72,6 +72,7 @@ class Tokens:
         self._store = store
         self._front = BEFORE_ALL  # where looks at the line begin
         self._front_until = 0
+        self._reached = BEFORE_ALL  # by a lease that has not yet ended
         self._asleep: deque[tuple[int, int]] = deque(maxlen=RECHECKS)  # (since when, domain)
 
     # -- ready -> held ------------------------------------------------------------------------
@@ -90,21 +91,26 @@ class Tokens:
         least one), now held by an engine."""
         if now >= self._front_until:
             self._front, self._front_until = BEFORE_ALL, now + FRONT_MS
+        self._reached = self._front
         leases: list[Lease] = []
         budget = self._store.rules.robots_bytes
         for _ in range(ROUNDS):
             asked = limit - len(leases)
-            values = {"front": self._front, "now": now, "limit": asked, "budget": budget}
+            values = {"front": self._reached, "now": now, "limit": asked, "budget": budget}
             found = [InLine._make(row) for row in self._store.rows("lease", **values)]
             if not found:
                 break
-            self._front = max(each.ready_at for each in found)
+            self._reached = max(each.ready_at for each in found)
             leases += self._sort_out(engine_id, found, now)
             budget -= max(each.robots_bytes for each in found)
             # Once more only if some of as many as were asked for could not be handed out.
             if len(leases) >= limit or len(found) < asked or budget <= 0:
                 break
         return leases
+
+    def leased(self) -> None:
+        """The lease is committed: the next look begins where it ended."""
+        self._front = self._reached
 
     def _sort_out(self, engine_id: int, found: list[InLine], now: int) -> list[Lease]:
         """Who may go is held now, who must wait for longer gets in line again. Who had no place in
