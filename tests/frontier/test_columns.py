@@ -35,7 +35,7 @@ def made_by_sqlite(table: str) -> dict[str, str]:
 
 def made_by_postgres(table: str) -> dict[str, str]:
     steps = "".join(queries.migrations("postgres"))
-    (body,) = re.findall(rf"CREATE TABLE {table} \((.*?)^\)", steps, re.M | re.S)
+    *_, body = re.findall(rf"CREATE TABLE (?:lean_)?{table} \((.*?)^\)", steps, re.M | re.S)
     renamed = dict(re.findall(rf"ALTER TABLE {table} RENAME COLUMN (\w+) TO (\w+)", steps))
     columns = re.findall(r"^    (\w+) (\w+)", body, re.M)
     for added in re.findall(rf"^ALTER TABLE {table}\n(.*?);", steps, re.M | re.S):
