@@ -42,8 +42,6 @@ by that time, so that a waiting retry never blocks its domain's other URLs.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-IDLE = -1
-
 DEPTH_SHIFT = 42  # milliseconds since 1970 fit into 42 bits until the year 2109
 WAITING = 1 << 61
 MAX_DEPTH = 1 << 16
