@@ -355,6 +355,22 @@ def test_a_url_for_a_domain_that_waited_and_is_held_makes_no_second_token(bench:
     assert {url.url for url in last.urls} == {"https://a.test/1", "https://a.test/2"}
 
 
+def test_a_url_does_not_move_a_domain_back_that_waited_and_is_due(bench: Bench) -> None:
+    seed(bench, "https://a.test/1", "https://b.test/1")
+    engine_id = bench.frontier.register("host", 1)
+    leases = bench.frontier.lease(engine_id, 2)
+    now = bench.clock.ms
+    waits = [Deferral(each.domain_id, each.urls[0], now + 100_000 + n, 1)
+             for n, each in enumerate(leases)]  # fmt: skip
+    back = [release(each, now + 70_000) for each in leases]
+    bench.frontier.commit(engine_id, batch(1, deferred=waits, released=back))
+    bench.clock.pass_seconds(200)
+    bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/2", 1)]))
+    again = bench.frontier.lease(engine_id, 2)
+    assert names(again) == ["a.test", "b.test"]  # the longest waiting first
+    assert len(again[0].urls) == 2
+
+
 # -- held but not known to us (rule 8) ----------------------------------------------------------
 
 

@@ -53,8 +53,9 @@ FROM (VALUES (?, ?, ?, ?, ?, ?, ?)) WHERE id = column1;
 UPDATE domains SET idle = 0, queued = queued + :queued WHERE id = :id AND idle = 1
 RETURNING max(polite_at, not_before);
 
--- ready_leave: a domain that only waits for retries leaves its place in line
-DELETE FROM ready WHERE ready_at = :wait_at AND id = :id RETURNING more_pages, more_queued;
+-- ready_leave: a domain that only waits for retries leaves its place in line, unless it is due
+DELETE FROM ready WHERE ready_at = :wait_at AND id = :id AND :wait_at > :now
+RETURNING more_pages, more_queued;
 
 -- wake_waiting: it got URLs
 UPDATE domains SET wait_at = 0, queued = queued + :queued WHERE id = :id
