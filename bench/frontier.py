@@ -3,6 +3,7 @@
     python bench/frontier.py                          # both stores, 1 M URLs in 1 M domains
     python bench/frontier.py --store postgres --urls 1000000 10000000 40000000
     python bench/frontier.py --crawl --store postgres --urls 10000000 --seconds 90
+    python bench/frontier.py --part leases            # a lease and a release, and nothing else
     python bench/frontier.py --quick                  # a few seconds, figures mean nothing
 
 The stores are filled by SQL, then driven through the verbs that an engine uses, in its pattern:
@@ -90,7 +91,7 @@ class Driver:
         keep = {lease.domain_id: lease for lease in leases[: self.batch // 5] if lease.urls}
         batch = self.pages.batch(visits, set(keep), self.store.now_ms())
         self.timed("commit", self.store.commit, self.engine_id, batch)
-        self.cost.pages += len(batch.pages)
+        self.cost.pages += len(batch.pages) or len(batch.released)
         runs = self.timed("refill", self.store.refill, list(keep))
         self.kept = [(keep[ident], urls[0]) for ident, urls in runs.items() if urls]
 
@@ -142,7 +143,7 @@ def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
         print(f"  {filled.server.settings()}")
     most = VISITED // args.batch // 3
     seed = time.time_ns()  # links that one run found are not new to the next
-    pages = Pages(urls, args.domains, seed, not args.no_links)
+    pages = Pages(urls, args.domains, seed, args.part)
     filled.calm(min(VISITED, args.domains // 2))
     driver = Driver(filled, pages, args.batch)
     driver.run(args.seconds / 4, most // 4)
@@ -155,7 +156,7 @@ def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
         filled.server.set("full_page_writes", "on")
     driver.close()
     how = filled.chill(whole=not args.quick)
-    driver = Driver(filled, Pages(urls, args.domains, seed + 1, not args.no_links), args.batch)
+    driver = Driver(filled, Pages(urls, args.domains, seed + 1, args.part), args.batch)
     show(f"cold ({how})", driver.run(args.seconds / 2, most // 4))
     driver.close()
     if isinstance(filled, FilledPostgres) and not args.no_ancestor:
@@ -179,7 +180,8 @@ def main() -> None:
     parser.add_argument("--fill", action="store_true", help="only fill")
     parser.add_argument("--crawl", action="store_true", help="run the real program on PostgreSQL")
     parser.add_argument("--workers", type=int, default=5000, help="fetches at once, with --crawl")
-    parser.add_argument("--no-links", action="store_true", help="pages without links: leases alone")
+    parser.add_argument("--part", choices=("all", "visits", "leases"), default="all",
+                        help="visits: pages without links; leases: no pages either")  # fmt: skip
     parser.add_argument("--no-ancestor", action="store_true")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
