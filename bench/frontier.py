@@ -2,6 +2,7 @@
 
     python bench/frontier.py                          # both stores, 1 M URLs in 1 M domains
     python bench/frontier.py --store postgres --urls 1000000 10000000 40000000
+    python bench/frontier.py --turns --urls 100000 --domains 20000  # leases and releases alone
     python bench/frontier.py --crawl --store postgres --urls 10000000 --seconds 90
     python bench/frontier.py --quick                  # a few seconds, figures mean nothing
 
@@ -27,6 +28,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psycopg
+
+from lycosa.frontier.protocol import Batch, Release
 from lycosa.records import Lease, QueuedUrl
 from stores import ancestor, engines
 from stores.stores import Filled, FilledPostgres, FilledSqlite
@@ -104,6 +108,24 @@ class Driver:
         self.store.close()
 
 
+class Turns(Driver):
+    """An engine that takes domains and gives them back, again and again, with nothing done."""
+
+    number = 0
+
+    def round(self) -> None:
+        leases = self.timed("lease", self.store.lease, self.engine_id, self.batch)
+        polite = self.store.now_ms()  # at the end of the line, behind all others
+        self.number += 1
+        back = [
+            Release(lease.domain_id, polite, pages=lease.pages + 1, queued=lease.queued)
+            for lease in leases
+        ]
+        batch = Batch(number=self.number, released=back)
+        self.timed("commit", self.store.commit, self.engine_id, batch)
+        self.cost.pages += len(leases)
+
+
 def show(label: str, cost: Cost) -> None:
     per = 1e6 / max(1, cost.pages)
     handed = cost.handed / max(1, len(cost.times.get("lease", ())))
@@ -129,6 +151,26 @@ def fill(filled: Filled, args: argparse.Namespace, urls: int) -> None:
     begin = time.monotonic()
     size = filled.fill(urls, args.domains, min(VISITED, args.domains // 2))
     print(f"  {size:.0f} bytes per URL; filled in {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def measure_turns(filled: Filled, args: argparse.Namespace, urls: int) -> None:
+    """Measures leases and releases alone, of domains that were visited before; on a server also
+    while somebody's open snapshot keeps what is dead."""
+    filled.calm(min(VISITED, args.domains // 2))
+    driver = Turns(filled, Pages(urls, args.domains, 0), args.batch)
+    if isinstance(filled, FilledPostgres):
+        filled.server.set("full_page_writes", "off")
+        time.sleep(0.5)
+    driver.run(args.seconds, args.turns // args.batch)
+    show("turns", driver.run(args.seconds, args.turns // args.batch))
+    if isinstance(filled, FilledPostgres):
+        with psycopg.connect(filled.server.url) as reader:
+            reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            reader.execute("SELECT 1")
+            driver.run(args.seconds * 10, args.turns // args.batch)
+            show("turns, with a snapshot kept open", driver.run(args.seconds, 20))
+        filled.server.set("full_page_writes", "on")
+    driver.close()
 
 
 def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
@@ -174,6 +216,8 @@ def main() -> None:
     parser.add_argument("--fill", action="store_true", help="only fill")
     parser.add_argument("--crawl", action="store_true", help="run the real program on PostgreSQL")
     parser.add_argument("--workers", type=int, default=5000, help="fetches at once, with --crawl")
+    parser.add_argument("--turns", type=int, nargs="?", const=100_000, default=0,
+                        help="lease and release alone, so many times")  # fmt: skip
     parser.add_argument("--no-ancestor", action="store_true")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
@@ -189,6 +233,8 @@ def main() -> None:
                     fill(filled, args, urls)
                     if args.crawl and isinstance(filled, FilledPostgres):
                         print(engines.measure(filled.server, args.seconds, 2, args.workers))
+                    elif args.turns:
+                        measure_turns(filled, args, urls)
                     elif not args.fill:
                         measure(filled, args, urls)
                 finally:
