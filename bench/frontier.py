@@ -2,8 +2,8 @@
 
     python bench/frontier.py                          # both stores, 1 M URLs in 1 M domains
     python bench/frontier.py --store postgres --urls 1000000 10000000 40000000
-    python bench/frontier.py --turns --urls 100000 --domains 20000  # leases and releases alone
     python bench/frontier.py --crawl --store postgres --urls 10000000 --seconds 90
+    python bench/frontier.py --part leases            # a lease and a release, and nothing else
     python bench/frontier.py --quick                  # a few seconds, figures mean nothing
 
 The stores are filled by SQL, then driven through the verbs that an engine uses, in its pattern:
@@ -28,9 +28,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psycopg
-
-from lycosa.frontier.protocol import Batch, Release
 from lycosa.records import Lease, QueuedUrl
 from stores import ancestor, engines
 from stores.stores import Filled, FilledPostgres, FilledSqlite
@@ -54,6 +51,7 @@ class Cost:
     backend: float = 0.0
     written: int = 0
     times: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, float] = field(default_factory=dict)  # seconds of the client's, by verb
 
     def ms(self, verb: str, part: float) -> float:
         found = sorted(self.times.get(verb, [0.0]))
@@ -93,14 +91,16 @@ class Driver:
         keep = {lease.domain_id: lease for lease in leases[: self.batch // 5] if lease.urls}
         batch = self.pages.batch(visits, set(keep), self.store.now_ms())
         self.timed("commit", self.store.commit, self.engine_id, batch)
-        self.cost.pages += len(batch.pages)
+        self.cost.pages += len(batch.pages) or len(batch.released)
         runs = self.timed("refill", self.store.refill, list(keep))
         self.kept = [(keep[ident], urls[0]) for ident, urls in runs.items() if urls]
 
     def timed(self, verb: str, call: Callable[..., T], *args: Any) -> T:
         begin, cpu = time.perf_counter(), time.process_time()
         result = call(*args)
-        self.cost.client += time.process_time() - cpu
+        used = time.process_time() - cpu
+        self.cost.client += used
+        self.cost.cpu[verb] = self.cost.cpu.get(verb, 0.0) + used
         self.cost.times.setdefault(verb, []).append(time.perf_counter() - begin)
         return result
 
@@ -108,33 +108,17 @@ class Driver:
         self.store.close()
 
 
-class Turns(Driver):
-    """An engine that takes domains and gives them back, again and again, with nothing done."""
-
-    number = 0
-
-    def round(self) -> None:
-        leases = self.timed("lease", self.store.lease, self.engine_id, self.batch)
-        polite = self.store.now_ms()  # at the end of the line, behind all others
-        self.number += 1
-        back = [
-            Release(lease.domain_id, polite, pages=lease.pages + 1, queued=lease.queued)
-            for lease in leases
-        ]
-        batch = Batch(number=self.number, released=back)
-        self.timed("commit", self.store.commit, self.engine_id, batch)
-        self.cost.pages += len(leases)
-
-
 def show(label: str, cost: Cost) -> None:
     per = 1e6 / max(1, cost.pages)
     handed = cost.handed / max(1, len(cost.times.get("lease", ())))
+    lease, commit = (cost.cpu.get(verb, 0.0) * per for verb in ("lease", "commit"))
     print(
         f"  {label:<34} lease {cost.ms('lease', 0.5):6.1f} /{cost.ms('lease', 0.99):6.1f} ms"
         f" ({handed:.0f} URLs)"
         f"  commit {cost.ms('commit', 0.5):6.1f} /{cost.ms('commit', 0.99):6.1f} ms"
         f"  server {cost.server * per:5.0f} ({cost.backend * per:.0f}) us"
-        f"  client {cost.client * per:5.0f} us  written {cost.written / max(1, cost.pages):6.0f} B"
+        f"  client {cost.client * per:5.0f} us (lease {lease:.0f}, commit {commit:.0f})"
+        f"  written {cost.written / max(1, cost.pages):6.0f} B"
         f"  {cost.pages / cost.seconds:6.0f} pages/s ({cost.pages} pages)",
         flush=True,
     )
@@ -153,33 +137,13 @@ def fill(filled: Filled, args: argparse.Namespace, urls: int) -> None:
     print(f"  {size:.0f} bytes per URL; filled in {time.monotonic() - begin:.0f} s", flush=True)
 
 
-def measure_turns(filled: Filled, args: argparse.Namespace, urls: int) -> None:
-    """Measures leases and releases alone, of domains that were visited before; on a server also
-    while somebody's open snapshot keeps what is dead."""
-    filled.calm(min(VISITED, args.domains // 2))
-    driver = Turns(filled, Pages(urls, args.domains, 0), args.batch)
-    if isinstance(filled, FilledPostgres):
-        filled.server.set("full_page_writes", "off")
-        time.sleep(0.5)
-    driver.run(args.seconds, args.turns // args.batch)
-    show("turns", driver.run(args.seconds, args.turns // args.batch))
-    if isinstance(filled, FilledPostgres):
-        with psycopg.connect(filled.server.url) as reader:
-            reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-            reader.execute("SELECT 1")
-            driver.run(args.seconds * 10, args.turns // args.batch)
-            show("turns, with a snapshot kept open", driver.run(args.seconds, 20))
-        filled.server.set("full_page_writes", "on")
-    driver.close()
-
-
 def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
     """Measures it with warm caches, without page images in the log, and with cold caches."""
     if isinstance(filled, FilledPostgres):
         print(f"  {filled.server.settings()}")
     most = VISITED // args.batch // 3
     seed = time.time_ns()  # links that one run found are not new to the next
-    pages = Pages(urls, args.domains, seed)
+    pages = Pages(urls, args.domains, seed, args.part)
     filled.calm(min(VISITED, args.domains // 2))
     driver = Driver(filled, pages, args.batch)
     driver.run(args.seconds / 4, most // 4)
@@ -192,7 +156,7 @@ def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
         filled.server.set("full_page_writes", "on")
     driver.close()
     how = filled.chill(whole=not args.quick)
-    driver = Driver(filled, Pages(urls, args.domains, seed + 1), args.batch)
+    driver = Driver(filled, Pages(urls, args.domains, seed + 1, args.part), args.batch)
     show(f"cold ({how})", driver.run(args.seconds / 2, most // 4))
     driver.close()
     if isinstance(filled, FilledPostgres) and not args.no_ancestor:
@@ -216,8 +180,8 @@ def main() -> None:
     parser.add_argument("--fill", action="store_true", help="only fill")
     parser.add_argument("--crawl", action="store_true", help="run the real program on PostgreSQL")
     parser.add_argument("--workers", type=int, default=5000, help="fetches at once, with --crawl")
-    parser.add_argument("--turns", type=int, nargs="?", const=100_000, default=0,
-                        help="lease and release alone, so many times")  # fmt: skip
+    parser.add_argument("--part", choices=("all", "visits", "leases"), default="all",
+                        help="visits: pages without links; leases: no pages either")  # fmt: skip
     parser.add_argument("--no-ancestor", action="store_true")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
@@ -233,8 +197,6 @@ def main() -> None:
                     fill(filled, args, urls)
                     if args.crawl and isinstance(filled, FilledPostgres):
                         print(engines.measure(filled.server, args.seconds, 2, args.workers))
-                    elif args.turns:
-                        measure_turns(filled, args, urls)
                     elif not args.fill:
                         measure(filled, args, urls)
                 finally:

@@ -213,8 +213,9 @@ class FilledSqlite:
         return 0.0
 
     def written(self) -> int:
+        # What was handed to the system: what reached the disk depends on what it did meanwhile.
         text = Path("/proc/self/io").read_text()
-        return int(text.split("write_bytes: ")[1].split()[0])
+        return int(text.split("wchar: ")[1].split()[0])
 
     def calm(self, visited: int) -> None:
         db = sqlite3.connect(self.path, isolation_level=None)
@@ -238,7 +239,8 @@ def _rewind(kind: str, visited: int) -> list[str]:
     return [
         f"DELETE FROM ready {chosen}",
         f"DELETE FROM held {chosen}",
-        f"UPDATE domains SET idle = FALSE, polite_at = 0, wait_at = 0, not_before = 0 {chosen}",
+        "UPDATE domains SET idle = FALSE, polite_at = 1, wait_at = 0, not_before = 0,"
+        f" pages = {DONE} {chosen}",
         f"INSERT INTO ready (ready_at, id) SELECT d.n, {ident} FROM {series}",
     ]
 

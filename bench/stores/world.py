@@ -55,12 +55,13 @@ def number_of(name: str) -> int:
 class Pages:
     """What an engine would have fetched: batches of pages with their links."""
 
-    def __init__(self, urls: int, domains: int, seed: int = 1) -> None:
+    def __init__(self, urls: int, domains: int, seed: int = 1, part: str = "all") -> None:
         self._rng = random.Random(seed)
         self._per_domain = max(1, urls // domains)
         self._domains = domains
         self._fresh = FRESH_FROM + self._rng.randrange(2**30)
         self._number = 0
+        self._part = part  # 'visits': pages have no links; 'leases': there are no pages either
         self.new_links = 0
 
     def batch(self, visits: list[tuple[Lease, QueuedUrl]], keep: set[int], now_ms: int) -> Batch:
@@ -68,12 +69,14 @@ class Pages:
         self._number += 1
         batch = Batch(number=self._number)
         for index, (lease, url) in enumerate(visits):
-            if index % 50 == 49:
+            if self._part == "leases":
+                pass
+            elif index % 50 == 49:
                 batch.deferred.append(Deferral(lease.domain_id, url, now_ms + 280_000, 1))
             else:
                 batch.pages.append(self._page(lease, url, now_ms))
-                batch.links += self._links(lease)
-            if index % 10 == 0:
+                batch.links += self._links(lease) if self._part == "all" else ()
+            if index % 10 == 0 and self._part != "leases":
                 name = f"https://www.{lease.name}"
                 batch.origins.append((lease.domain_id, Origin(name, now_ms, 200, b"r" * 300)))
             if lease.domain_id not in keep:

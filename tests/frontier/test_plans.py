@@ -27,7 +27,7 @@ NOT_A_TABLE = re.compile(
 VALUES: dict[str, dict[str, Any] | tuple[Any, ...]] = {
     "ready_head": {"now": 1, "limit": 10},
     "ready_take": {"ready_at": 1, "id": 1},
-    "ready_leave": {"wait_at": 1, "id": 1},
+    "ready_leave": {"wait_at": 1, "id": 1, "now": 1},
     "ready_insert": (1,) * 4,
     "held_insert": (1,) * 4,
     "held_states": {"ids": "[1]", "engine_id": 1},

@@ -14,7 +14,7 @@ from lycosa.frontier.keys import RULES_KEY
 from lycosa.frontier.protocol import Change
 from lycosa.records import Flag, Lease, Origin
 from lycosa.urls.domains import domain_id
-from support.made import link
+from support.made import link, page_of
 
 SECOND = 1000
 
@@ -118,6 +118,22 @@ def test_a_longer_delay_lets_everybody_wait_for_as_much_longer(bench: Bench, sto
     bench.clock.pass_seconds(94)
     engine = store.register("t", 2)
     assert set(names(store.lease(engine, 10))) == {"d1.test", "d2.test"}
+
+
+def test_a_visit_that_only_the_token_tells_of_counts_for_a_longer_delay(
+    bench: Bench, store: Store
+) -> None:
+    """With a page that was got, the row of a domain need not be written: see `released`."""
+    store.add([link(f"https://d0.test/{n}") for n in range(9)])
+    engine = store.register("t", 1)
+    lease = next(each for each in store.lease(engine, 10) if each.name == "d0.test")
+    back = release(lease, bench.clock() + 70_000)
+    back.pages = 1
+    store.commit(engine, batch(1, pages=[page_of(lease.urls[0])], released=[back]))
+    store.add([link("https://found.test/")])  # a moment ago, and never visited
+    store.steer(lambda look, now: Change({}, (70 * SECOND, 100 * SECOND)))
+    assert due(store, "d0.test") == bench.clock() + 100_000
+    assert due(store, "found.test") == bench.clock()
 
 
 def test_nobody_waits_for_more_than_the_longer_delay(bench: Bench, store: Store) -> None:

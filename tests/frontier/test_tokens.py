@@ -355,6 +355,22 @@ def test_a_url_for_a_domain_that_waited_and_is_held_makes_no_second_token(bench:
     assert {url.url for url in last.urls} == {"https://a.test/1", "https://a.test/2"}
 
 
+def test_a_url_does_not_move_a_domain_back_that_waited_and_is_due(bench: Bench) -> None:
+    seed(bench, "https://a.test/1", "https://b.test/1")
+    engine_id = bench.frontier.register("host", 1)
+    leases = bench.frontier.lease(engine_id, 2)
+    now = bench.clock.ms
+    waits = [Deferral(each.domain_id, each.urls[0], now + 100_000 + n, 1)
+             for n, each in enumerate(leases)]  # fmt: skip
+    back = [release(each, now + 70_000) for each in leases]
+    bench.frontier.commit(engine_id, batch(1, deferred=waits, released=back))
+    bench.clock.pass_seconds(200)
+    bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/2", 1)]))
+    again = bench.frontier.lease(engine_id, 2)
+    assert names(again) == ["a.test", "b.test"]  # the longest waiting first
+    assert len(again[0].urls) == 2
+
+
 # -- held but not known to us (rule 8) ----------------------------------------------------------
 
 
@@ -438,7 +454,7 @@ def test_counts_are_not_lost_though_the_row_is_seldom_written(bench: Bench, read
         bench.clock.pass_seconds(70)
     told = reader.domain("a.test")
     assert told is not None
-    assert 25 <= told["pages"] <= 50
+    assert 20 <= told["pages"] <= 50
     assert told["outcomes"] == {"ok": 50}
 
 
@@ -469,7 +485,7 @@ def test_pages_that_are_taken_back_while_their_domain_is_in_line_do_not_count(be
 
 @pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
 def test_a_visit_writes_no_row_of_domains(bench: Bench) -> None:
-    """But the first, and one in eight or so later on."""
+    """But one in eight or so."""
     seed(bench, *(f"https://d{d}.test/{n}" for d in range(40) for n in range(50)))
     engine_id = bench.frontier.register("host", 1)
     sql(bench.frontier, "CREATE TEMP TABLE written (id)")
@@ -489,8 +505,8 @@ def test_a_visit_writes_no_row_of_domains(bench: Bench) -> None:
         bench.frontier.commit(engine_id, batch(number, pages=pages, released=back))
         bench.clock.pass_seconds(70)
     (written,) = sql(bench.frontier, "SELECT count(*) FROM written").fetchone()
-    # By number of pages at 1, 2, 4, 8 and 16, and by chance.
-    assert 40 * 5 <= written <= 40 * 5 + 40 * 20 / 8 * 1.5
+    # At nine pages, which are far from none, and by chance.
+    assert 40 <= written <= 40 + 40 * 20 / 8 * 1.5
 
 
 def test_with_a_page_limit_the_row_is_exact(bench: Bench, reader: Reader) -> None:

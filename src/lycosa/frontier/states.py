@@ -19,8 +19,9 @@ longer writes `domains.not_before`, and the lease looks at that once more. When 
 
     max(ready.ready_at, domains.polite_at, domains.not_before)
 
-    polite_at    no visit before; of an idle domain, and of one that only waits for retries. 0: the
-                 domain was never visited. Of others it is old, and no later than `ready_at`
+    polite_at    no visit before; of an idle domain, and of one that only waits for retries. Of
+                 others it is old, and no later than `ready_at`. A domain was visited if it is not
+                 0, or `more_pages` of its token is not
     wait_at      the `ready_at` of a domain that only waits for retries: by it a new URL finds its
                  row in `ready`. 0: it does not only wait. Whoever takes that row clears it
     not_before   what others said: `postpone`, the delays that a dead engine had learnt, a failover
@@ -40,8 +41,6 @@ by that time, so that a waiting retry never blocks its domain's other URLs.
 
 from dataclasses import dataclass
 from typing import NamedTuple
-
-IDLE = -1
 
 DEPTH_SHIFT = 42  # milliseconds since 1970 fit into 42 bits until the year 2109
 WAITING = 1 << 61

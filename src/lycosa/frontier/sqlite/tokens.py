@@ -215,7 +215,7 @@ class Tokens:
 
     def wake(self, ident: int, state: DomainState, new: int, now: int) -> None:
         """A domain that `wakes` got new URLs."""
-        values = {"id": ident, "queued": new, "wait_at": state.wait_at}
+        values = {"id": ident, "queued": new, "wait_at": state.wait_at, "now": now}
         if state.idle:
             more = [(0, 0)]
             polite = self._db.execute(SQL["wake_idle"], values).fetchall()

@@ -53,8 +53,9 @@ FROM (VALUES (?, ?, ?, ?, ?, ?, ?)) WHERE id = column1;
 UPDATE domains SET idle = 0, queued = queued + :queued WHERE id = :id AND idle = 1
 RETURNING max(polite_at, not_before);
 
--- ready_leave: a domain that only waits for retries leaves its place in line
-DELETE FROM ready WHERE ready_at = :wait_at AND id = :id RETURNING more_pages, more_queued;
+-- ready_leave: a domain that only waits for retries leaves its place in line, unless it is due
+DELETE FROM ready WHERE ready_at = :wait_at AND id = :id AND :wait_at > :now
+RETURNING more_pages, more_queued;
 
 -- wake_waiting: it got URLs
 UPDATE domains SET wait_at = 0, queued = queued + :queued WHERE id = :id
@@ -93,8 +94,8 @@ RETURNING max(polite_at, not_before), id;
 UPDATE OR REPLACE ready SET ready_at = max(ready_at, min(
     iif(d.wait_at > 0, d.polite_at, ready_at) + :delay - max(d.delay_ms, :before), :now + :delay))
 FROM domains AS d
-WHERE d.id = ready.id AND ready_at > :now - :delay + :before AND d.polite_at > 0
-    AND d.delay_ms < :delay
+WHERE d.id = ready.id AND ready_at > :now - :delay + :before
+    AND (d.polite_at > 0 OR more_pages <> 0) AND d.delay_ms < :delay
     AND iif(d.wait_at > 0, d.polite_at, ready_at) > :now - :delay + max(d.delay_ms, :before);
 
 -- wait_as_much_longer_later: the same of those that are idle or only wait for retries
