@@ -25,7 +25,7 @@ from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.store import SQL
 from lycosa.frontier.postgres.tokens import BEFORE_ALL, FRONT_MS
 from lycosa.frontier.protocol import Batch, Deferral, Release, StoreRules
-from lycosa.frontier.released import Row, must_follow, recount_due
+from lycosa.frontier.released import StoredRow, must_follow, recount_due
 from lycosa.records import Lease
 from lycosa.urls.domains import domain_id
 from support.made import link, page_of
@@ -575,7 +575,7 @@ def test_the_row_of_a_domain_is_written_when_it_must_follow(
     released, expected = [], set()
     for lease in leases:
         ident, failures = lease.domain_id, rng.choice([0, 0, 0, 2])
-        row = Row(rng.choice([0, 5, 5, 5]), rng.choice([0, 0, 0, 9]), failures,
+        row = StoredRow(rng.choice([0, 5, 5, 5]), rng.choice([0, 0, 0, 9]), failures,
                   rng.randrange(60), rng.randrange(1, 90))  # fmt: skip
         store.db.execute(
             "UPDATE domains SET polite_at = %s, wait_at = %s, failures = %s, pages = %s,"

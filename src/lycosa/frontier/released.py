@@ -17,7 +17,7 @@ FEW = 8  # more or less than is stored: not worth a row, if no cap is near
 _SPREAD = 0x9E3779B97F4A7C15  # neighbours of a multiple of it lie far apart
 
 
-class Row(NamedTuple):
+class StoredRow(NamedTuple):
     """What a domain's row says when the domain is given back."""
 
     polite_at: int
@@ -32,7 +32,7 @@ def recount_due(domain_id: int, polite_ms: int) -> bool:
     return ((domain_id + polite_ms) * _SPREAD >> 40) % RECOUNT_ONE_IN == 0
 
 
-def must_follow(row: Row, release: Release, queued: int, rules: StoreRules) -> bool:
+def must_follow(row: StoredRow, release: Release, queued: int, rules: StoreRules) -> bool:
     """Whether the row of a domain that is ready, with more than retries to wait for, must be
     written. That it was visited at all must show: by its row, or by pages in its token."""
     return (

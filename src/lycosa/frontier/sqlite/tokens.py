@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lycosa.errors import Fenced
 from lycosa.frontier import queries
-from lycosa.frontier.released import Row, must_follow, recount_due
+from lycosa.frontier.released import StoredRow, must_follow, recount_due
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.states import DomainState, domain_ready_ms
 from lycosa.frontier.values import Release
@@ -174,19 +174,19 @@ class Tokens:
         for each in released:
             ident, head, *said = states[each.domain_id]
             at = domain_ready_ms(each.polite_ms, head)
-            row = self._row(each, at, added.get(ident, 0), Row._make(said))
+            row, before = self._row(each, at, added.get(ident, 0)), StoredRow._make(said)
             pages, queued = row[-2:]
-            if self._is_written(row, each, at, Row._make(said)):
+            if written := self._is_written(queued, each, at, before):
                 rows.append((ident, *row))
-                said = [*said[:3], pages, queued]
             if at is not None:
-                ready.append((at, ident, pages - said[3], queued - said[4]))
+                ahead = (0, 0) if written else (pages - before.pages, queued - before.queued)
+                ready.append((at, ident, *ahead))
         self._db.execute(SQL["held_delete"], values)
         self._store.write_rows("ready_insert", sorted(ready))
         self._store.write_rows("released", rows)
 
     def _row(
-        self, release: Release, ready: int | None, added: int, row: Row
+        self, release: Release, ready: int | None, added: int
     ) -> tuple[int, int, int, int, int, int]:
         """What the row of a domain would say after a release."""
         polite = release.polite_ms
@@ -198,13 +198,13 @@ class Tokens:
         return idle, polite, wait, release.failures, release.pages, queued
 
     def _is_written(
-        self, row: tuple[int, ...], release: Release, ready: int | None, before: Row
+        self, queued: int, release: Release, ready: int | None, before: StoredRow
     ) -> bool:
         return (
             ready is None
             or ready > release.polite_ms
             or recount_due(release.domain_id, release.polite_ms)
-            or must_follow(before, release, row[-1], self._store.rules)
+            or must_follow(before, release, queued, self._store.rules)
         )
 
     # -- idle -> ready ------------------------------------------------------------------------
