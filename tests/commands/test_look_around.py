@@ -225,6 +225,15 @@ def test_without_a_terminal_each_new_figure_is_a_line(tmp_path: Path) -> None:
     process.stdout.close()
 
 
+def test_a_domain_far_behind_in_line_says_behind_how_many() -> None:
+    found = Domain("a.test", "waiting", True, 0, 1, NOW + 9000, 0.0, 0, behind=20_000)
+    assert "now        waits behind 20,000 other domains or more" in domain_lines(found, NOW)
+    near = replace(found, behind=0)
+    assert "now        next visit in 9 s" in domain_lines(near, NOW)
+    row = DomainLine("a.test", 5, "waiting", True, 5, 1, 0.0, 0, NOW, behind=20_000)
+    assert "waits behind 20,000" in list_lines([row], "pages", "all 2 domains", NOW)[-1]
+
+
 def test_figures_of_a_held_domain_say_that_they_are_old() -> None:
     """The store counts pages and queue of a domain when an engine gives it back."""
     found = Domain("a.test", "held", True, 0, 1, 0, 0.0, 0, outcomes={"ok": 10}, counted=10)

@@ -63,6 +63,8 @@ def test_what_is_read_in_part_are_columns(made_by: Callable[[str], dict[str, str
     assert holder in made_by("held")
     read = {word for each in DOMAIN for word in re.findall(r"d\.(\w+)", each)}
     assert read <= set(made_by("domains"))
+    read = {word for each in DOMAIN for word in re.findall(r"h\.(\w+)", each)}
+    assert read <= set(made_by("held"))
 
 
 def test_a_page_comes_back_as_it_was() -> None:

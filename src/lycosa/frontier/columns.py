@@ -58,10 +58,13 @@ TEXTS = tuple(name for name, kind in PAGES.items() if kind == "text")
 BLOBS = tuple(name for name, kind in PAGES.items() if kind == "bytea")
 NUMBERS = tuple(name for name, kind in PAGES.items() if kind not in ("text", "bytea"))
 
-# Of a domain: what its row says, and who holds it. Readers call the tables d and h.
+# Of a domain: what its row says, who holds it, and its counts when that engine took it. Readers
+# call the tables d and h.
 DOMAIN = (
     *("d.id", "d.name", "coalesce(h.engine_id, 0) AS engine_id", "d.idle", "d.polite_at"),
-    *("d.wait_at", "d.not_before", "d.delay_ms", "d.failures", "d.pages", "d.queued", "d.seeded"),
+    *("d.wait_at", "d.not_before", "d.delay_ms", "d.failures", "d.seeded"),
+    "d.pages + coalesce(h.more_pages, 0) AS pages",
+    "d.queued + coalesce(h.more_queued, 0) AS queued",
 )
 _HOLDER = "coalesce((SELECT engine_id FROM held WHERE held.id = domains.id), 0)"
 

@@ -30,8 +30,8 @@ FROM domains AS d LEFT JOIN held AS h ON h.id = d.id
 WHERE d.id = ANY (%(ids)s);
 
 -- ready_places: which of these domains are among the first in line, and from when on each may be visited
-SELECT id, ready_at FROM (
-    SELECT id, ready_at FROM ready ORDER BY ready_at, id LIMIT %(most)s) AS looked
+SELECT id, ready_at, more_pages, more_queued FROM (
+    SELECT * FROM ready ORDER BY ready_at, id LIMIT %(most)s) AS looked
 WHERE id = ANY (%(ids)s);
 
 -- ready_edge: how many domains are first in line, and from when on the last of them may be visited

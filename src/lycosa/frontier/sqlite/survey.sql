@@ -31,7 +31,8 @@ WHERE d.id IN (SELECT value FROM json_each(:ids));
 
 -- ready_places: which of these domains (their ids as JSON) are among the first in line, and from when
 -- on each may be visited
-SELECT id, ready_at FROM (SELECT id, ready_at FROM ready ORDER BY ready_at, id LIMIT :most)
+SELECT id, ready_at, more_pages, more_queued
+FROM (SELECT * FROM ready ORDER BY ready_at, id LIMIT :most)
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- ready_edge: how many domains are first in line, and from when on the last of them may be visited
