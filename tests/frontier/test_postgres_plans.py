@@ -121,6 +121,7 @@ HOT: dict[str, dict[str, Any]] = {
         "waiting": WAITING,
         "cap": 10_000,
         "page_cap": 0,
+        "few": 8,
         "ids": ids(),
         "polite": same(1),
         "failures": same(0),

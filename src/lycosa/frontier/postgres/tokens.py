@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from lycosa.errors import Fenced
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.released import recount_due
+from lycosa.frontier.released import FEW, recount_due
 from lycosa.frontier.states import WAITING
 from lycosa.frontier.values import Release
 from lycosa.log import get_logger
@@ -174,6 +174,7 @@ class Tokens:
             waiting=WAITING,
             cap=self._store.rules.max_queued_per_domain,
             page_cap=self._store.rules.max_pages_per_domain,
+            few=FEW,
             ids=int8s(each.domain_id for each in chosen),
             polite=int8s(each.polite_ms for each in chosen),
             failures=int8s(each.failures for each in chosen),

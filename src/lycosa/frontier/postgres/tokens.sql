@@ -74,13 +74,12 @@ WITH gone AS MATERIALIZED (
 ), back AS MATERIALIZED (
     SELECT c.*, d.pages AS pages_before, d.queued AS queued_before,
         greatest(c.polite, d.not_before, c.ord - %(waiting)s) AS ready_at,
-        c.sleeps OR c.recount > 0 OR d.polite_at = 0 OR d.wait_at > 0 OR d.failures <> c.failures
-            OR d.pages <> c.pages AND (
-                %(page_cap)s > 0 OR c.pages >= 2 * d.pages OR 2 * c.pages <= d.pages)
-            OR d.queued <> c.queued AND (
-                abs(c.queued - d.queued) > %(cap)s / 16
-                OR (d.queued < %(cap)s) <> (c.queued < %(cap)s)
-                OR c.queued >= 2 * d.queued OR 2 * c.queued <= d.queued) AS follows
+        c.sleeps OR c.recount > 0 OR d.polite_at = 0 AND c.pages <= d.pages OR d.wait_at > 0
+            OR d.failures <> c.failures OR d.pages <> c.pages AND %(page_cap)s > 0
+            OR c.pages > 2 * d.pages + %(few)s OR d.pages > 2 * c.pages + %(few)s
+            OR abs(c.queued - d.queued) > %(cap)s / 16
+            OR (d.queued < %(cap)s) <> (c.queued < %(cap)s)
+            OR c.queued > 2 * d.queued + %(few)s OR d.queued > 2 * c.queued + %(few)s AS follows
     FROM counted AS c JOIN domains AS d ON d.id = c.id
 ), followed AS (
     UPDATE domains AS d SET idle = back.ord IS NULL, polite_at = back.polite,
@@ -166,8 +165,8 @@ WITH waiting AS MATERIALIZED (
         least(CASE WHEN d.wait_at > 0 THEN d.polite_at ELSE r.ready_at END
             + %(delay)s - greatest(d.delay_ms, %(before)s), %(now)s + %(delay)s) AS later
     FROM ready AS r JOIN domains AS d ON d.id = r.id
-    WHERE r.ready_at > %(now)s - %(delay)s + %(before)s AND d.polite_at > 0
-        AND d.delay_ms < %(delay)s
+    WHERE r.ready_at > %(now)s - %(delay)s + %(before)s
+        AND (d.polite_at > 0 OR r.more_pages <> 0) AND d.delay_ms < %(delay)s
         AND CASE WHEN d.wait_at > 0 THEN d.polite_at ELSE r.ready_at END
             > %(now)s - %(delay)s + greatest(d.delay_ms, %(before)s)
     ORDER BY r.ready_at, r.id FOR UPDATE OF r
