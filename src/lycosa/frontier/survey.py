@@ -19,6 +19,7 @@ DOMAINS_LOOKED_AT = 50_000  # rows of the table of domains that one list is made
 PAGES_LOOKED_AT = 20_000  # rows of the table of pages: they are larger
 DOMAIN_PAGES = 4_000  # pages of one domain: each is found by an index, somewhere in the table
 READY_LOOKED_AT = 20_000  # rows of the line of domains that wait for a visit, from its front
+DOMAIN_QUEUE = 20_000  # queued URLs of one domain: they lie in a row
 QUEUE_CHUNK = 2_000  # rows of the queue in one statement
 
 # Which statement makes a list of domains, by what it is sorted by.
@@ -118,6 +119,10 @@ class Survey:
         """The pages of a domain by outcome, language and label. Of a domain with more pages than
         `most`, so many by chance: they are read in the order of a hash."""
         return self._rows("domain_counts", id=ident, most=most)
+
+    def queue_count(self, ident: int, most: int = DOMAIN_QUEUE) -> int:
+        """How many URLs of a domain are queued; `most` if there are as many or more."""
+        return int(self._rows("queue_count", id=ident, most=most)[0]["queued"])
 
     def recorded_ms(self, number: int) -> int:
         """When the page with this number was done, or the next one that there is; a moment that

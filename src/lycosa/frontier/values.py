@@ -161,6 +161,9 @@ class PagePlace(NamedTuple):
     warc_offset: int
 
 
+NOTES_SECONDS = 0  # in place of the seconds of a line: what the engines of a node noted last
+
+
 class Place(NamedTuple):
     """Where the output of an engine lies."""
 

@@ -39,9 +39,14 @@ SELECT count(*) AS looked_at, max(ready_at) AS ready_at
 FROM (SELECT ready_at FROM ready ORDER BY ready_at, id LIMIT %(most)s) AS looked;
 
 -- domain_counts: the pages of a domain by all that is counted, of no more than so many
-SELECT outcome, language, label, count(*) AS pages
-FROM (SELECT outcome, language, label FROM pages WHERE domain_id = %(id)s LIMIT %(most)s) AS looked
+SELECT outcome, language, label, count(*) AS pages, sum(responded) AS responses
+FROM (SELECT outcome, language, label, CASE WHEN status > 0 THEN 1 ELSE 0 END AS responded
+    FROM pages WHERE domain_id = %(id)s LIMIT %(most)s) AS looked
 GROUP BY 1, 2, 3;
+
+-- queue_count: how many URLs of a domain are queued, counted no further than a limit
+SELECT count(*) AS queued
+FROM (SELECT 1 FROM queue WHERE domain_id = %(id)s LIMIT %(most)s) AS looked;
 
 -- recorded_ms: when the page with a number, or the next one, was done
 SELECT fetched_ms FROM pages WHERE id >= %(id)s ORDER BY id LIMIT 1;
