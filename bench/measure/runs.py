@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import lycosa
 from lycosa.simweb.pages import Pages
@@ -191,7 +191,16 @@ def seeds_of(job: Job, web: SimWeb) -> Iterable[str]:
     return (f"{scheme}://{name}/\n" for name in names[: job.seeds or len(names)])
 
 
-def command(job: Job, web: SimWeb, root: Path, store: str, *more: str) -> list[str]:
+class Web(Protocol):
+    """What a crawl must know of a web to find its way there."""
+
+    @property
+    def nameserver(self) -> str: ...
+    @property
+    def port_map(self) -> str: ...
+
+
+def command(job: Job, web: Web, root: Path, store: str, *more: str) -> list[str]:
     """The crawl of a web, its seeds in `root`/seeds.txt, its data in `root`/data."""
     words = [
         "crawl", root / "seeds.txt", "--email", "bench@lycosa.example", "--data-dir", root / "data",
