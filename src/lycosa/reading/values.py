@@ -21,7 +21,7 @@ from lycosa.page.blocks import spans
 from lycosa.page.decode import decode
 from lycosa.records import PageRow, header_list
 from lycosa.urls.canonical import host_of
-from lycosa.urls.domains import domain_of
+from lycosa.urls.domains import domain_once
 
 DECODED_LIMIT = 64 << 20  # bytes of an unpacked body
 DECODED_SECONDS = 10.0  # of CPU time to unpack it
@@ -89,7 +89,7 @@ class Page:
     @property
     def domain(self) -> str:
         """The registrable domain: the unit of politeness."""
-        return domain_of(host_of(self.url))
+        return domain_once(host_of(self.url))
 
     @property
     def text_file(self) -> str:
