@@ -20,11 +20,11 @@ import pytest
 from commands.stores import Stored, make, visit
 from lycosa.archive.ledger import Ledger
 from lycosa.clock import wall_now
-from lycosa.commands.domains import domain_lines
+from lycosa.commands.domains import domain_lines, list_lines
 from lycosa.commands.top import snapshot_of, top_line, top_lines
 from lycosa.node.datadir import become_node
 from lycosa.politeness.robots import parse_robots
-from lycosa.reading.values import Domain, DomainVisit, RobotsFile
+from lycosa.reading.values import Domain, DomainLine, DomainVisit, RobotsFile
 from lycosa.records import Origin
 
 NOW = 1_800_000_000_000
