@@ -107,7 +107,7 @@ def test_an_engine_that_dies_is_replaced(tmp_path: Path) -> None:
         crawl = Crawl(web, tmp_path, 0.3)
         process = crawl.start()
         ledgers = crawl.data.glob
-        wait_for(lambda: sum(f.read_bytes().count(b"\n") for f in ledgers("visits/*")) > 20, 60)
+        wait_for(lambda: sum(f.read_bytes().count(b"\n") for f in ledgers("visits/*")) > 150, 60)
         os.kill(crawl.engines(process)[0], signal.SIGKILL)
         assert process.wait(120) == 0, crawl.log.read_text()
         crawl.check_complete()

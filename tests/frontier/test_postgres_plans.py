@@ -14,8 +14,9 @@ from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.store import SQL
 from lycosa.frontier.postgres.tokens import BEFORE_ALL
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.protocol import Batch, Release, StoreRules
 from lycosa.frontier.states import WAITING
+from support.made import link
 from support.postgres import in_schema
 
 DOMAINS = 20_000
@@ -224,3 +225,28 @@ def test_engines_look_up_by_index_even_without_statistics(postgres_url: str) -> 
     for name in (*look_up, "lease", "release", "any_not_held", "wake_waiting", "take_over"):
         assert "Seq Scan" not in plan(store, name), name
     store.close()
+
+
+def test_visits_do_not_look_through_all_that_an_engine_holds(postgres_url: str) -> None:
+    """Nor do they when their statements are prepared while `held` was last seen empty."""
+    store = PostgresFrontier(postgres_url, StoreRules(), create=True)
+    store.add([link(f"https://d{n}.test/{i}") for n in range(1000) for i in range(2)], rank=0)
+    store.db.execute("VACUUM ANALYZE")
+    engine_id = store.register("host", 1)
+    kept = store.lease(engine_id, 800)
+    for number in range(1, 25):
+        leases = store.lease(engine_id, 100)
+        assert len(leases) == 100 and len(kept) == 800
+        back = [Release(lease.domain_id, lease.ready_ms, pages=number) for lease in leases]
+        store.commit(engine_id, Batch(number=number, released=back))
+    store.db.execute("SELECT pg_stat_force_next_flush()")
+    read = store.db.execute(
+        "SELECT indexrelname::text, idx_tup_read FROM pg_stat_user_indexes"
+        " WHERE schemaname = current_schema() AND relname IN ('held', 'ready', 'domains')"
+    )
+    found: dict[str, int] = dict(read.fetchall())
+    store.close()
+    assert found["held_by_engine"] == 0
+    # Three looks a turn: each brings the row that is meant, and dead ones of the same domain.
+    assert found["held_pkey"] <= 24 * 100 * 10
+    assert found["domains_pkey"] <= (24 * 100 + 800) * 5 + 10_000

@@ -45,9 +45,10 @@ SELECT d.id, d.name, d.delay_ms, d.failures, d.pages + h.more_pages,
 FROM held AS h JOIN domains AS d ON d.id = h.id
 WHERE h.engine_id = %(engine_id)s AND h.id <> ALL (%(known)s);
 
--- any_not_held: a domain of these that this engine does not hold
+-- any_not_held: a domain of these that this engine does not hold ("+ 0" keeps the planner off the index
+-- of all that it holds)
 SELECT u.id FROM unnest(%(ids)s) AS u (id)
-LEFT JOIN held AS h ON h.id = u.id AND h.engine_id = %(engine_id)s
+LEFT JOIN held AS h ON h.id = u.id AND h.engine_id + 0 = %(engine_id)s
 WHERE h.id IS NULL LIMIT 1;
 
 -- held_by: a domain that an engine holds
@@ -60,7 +61,7 @@ WITH gone AS MATERIALIZED (
     DELETE FROM held AS h
     USING unnest(%(ids)s, %(polite)s, %(failures)s, %(pages)s, %(queued)s, %(recount)s)
         AS u (id, polite, failures, pages, queued, recount)
-    WHERE h.id = u.id AND h.engine_id = %(engine_id)s
+    WHERE h.id = u.id AND h.engine_id + 0 = %(engine_id)s  -- "+ 0" as in any_not_held
     RETURNING u.id, u.polite, u.failures, u.pages, u.queued, u.recount
 ), counted AS MATERIALIZED (
     SELECT gone.id, gone.polite, gone.failures, gone.pages, gone.recount, head.ord,
