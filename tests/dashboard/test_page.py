@@ -17,6 +17,7 @@ from support import chromium, made_crawl
 from support.browser import SECONDS, Seen, browser, opened
 from support.dashboards import TOKEN, Served
 from support.made_history import Told, made_lines, made_now, write_history
+from support.program import wait_for
 
 SCRIPT = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 expect.set_options(timeout=SECONDS * 1000)
@@ -82,8 +83,10 @@ def test_the_first_look_tells_state_speed_and_limit(seen: Seen) -> None:
 
 def test_charts_draw_and_follow_the_range(seen: Seen) -> None:
     page = seen.page
+    # A new figure may come between two looks.
+    wait_for(lambda: drawn(page, "#done") == drawn(page, "#speed"))
     hour = drawn(page, "#speed")
-    assert drawn(page, "#done") == hour and drawn(page, "#outcomes-chart") > 10
+    assert drawn(page, "#outcomes-chart") > 10
     page.get_by_label("All", exact=True).check(force=True)
     expect(page.locator("#speed")).not_to_have_attribute("data-points", str(hour))
     assert drawn(page, "#speed") > hour

@@ -6,6 +6,7 @@ down, and so is every word on its console: a test looks at both (`Seen.check`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,8 +25,26 @@ SECONDS = 30.0  # for anything to happen on the page, on a busy machine
 
 
 @contextmanager
+def _with_libraries() -> Iterator[None]:
+    """Playwright's own program needs what was unpacked, too; it is started with our variables."""
+    before = os.environ.get("LD_LIBRARY_PATH")
+    if place := chromium.libraries():
+        os.environ["LD_LIBRARY_PATH"] = place
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("LD_LIBRARY_PATH", None)
+        else:
+            os.environ["LD_LIBRARY_PATH"] = before
+
+
+@contextmanager
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
+    manager = sync_playwright()
+    with _with_libraries():
+        playwright = manager.start()
+    try:
         started = playwright.chromium.launch(
             executable_path=chromium.found(), args=list(_FLAGS), timeout=100_000
         )
@@ -33,6 +52,8 @@ def browser() -> Iterator[Browser]:
             yield started
         finally:
             started.close()
+    finally:
+        playwright.stop()
 
 
 @dataclass

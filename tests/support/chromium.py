@@ -35,6 +35,7 @@ ABSENT = (
     " Debian's package, and this needs it"
 )
 PACKAGE = "chromium"
+MORE = ("libatomic1",)  # which Playwright's own program needs
 _FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>{root}/usr/share/fonts</dir><dir>/usr/share/fonts</dir>
 <cachedir>{root}/fontcache</cachedir></fontconfig>
@@ -57,6 +58,14 @@ def found() -> str:
     return str(_starter(root)) if root and _starter(root).exists() else ""
 
 
+def libraries() -> str:
+    """Where libraries lie that were unpacked with the browser; '' if it is the system's."""
+    root = debian_program.kept(PACKAGE)
+    if root is None or not found().startswith(str(root)):
+        return ""
+    return debian_program.environment(root)["LD_LIBRARY_PATH"]
+
+
 def _starter(root: Path) -> Path:
     """A script that starts the unpacked browser with what lies around it."""
     return root / "chromium"
@@ -66,7 +75,7 @@ def unpack() -> None:
     """Take Debian's package if there is no Chromium; raises LookupError if it can't be had."""
     if found():
         return
-    root = debian_program.unpacked(PACKAGE)
+    root = debian_program.unpacked(PACKAGE, *MORE)
     (root / "fonts.conf").write_text(_FONTS.format(root=root), "utf-8")
     libraries = debian_program.environment(root)["LD_LIBRARY_PATH"]
     lines = (

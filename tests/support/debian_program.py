@@ -36,7 +36,8 @@ def program(name: str, package: str) -> tuple[Path, dict[str, str]]:
 
 def environment(root: Path) -> dict[str, str]:
     """The variables by which a program finds what was unpacked with it."""
-    shared = {path.parent for path in root.rglob("*.so*") if path.parent.name != "dri"}
+    libraries = [path for path in root.rglob("lib*.so*") if path.is_file()]
+    shared = {path.parent for path in libraries}
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, sorted(shared)))}
 
 
@@ -46,13 +47,13 @@ def kept(package: str) -> Path | None:
     return folder / "root" if (folder / MADE).exists() else None
 
 
-def unpacked(package: str) -> Path:
-    """The folder with a package and all that it needs and this machine has not; raises LookupError,
-    with the reason, where that can't be had."""
+def unpacked(package: str, *more: str) -> Path:
+    """The folder with a package, some more, and all that they need and this machine has not; raises
+    LookupError, with the reason, where that can't be had."""
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         raise LookupError("apt-get and dpkg-deb are not here to unpack it")
     with _alone():
-        return kept(package) or _made(package)
+        return kept(package) or _made(package, *more)
 
 
 def _home() -> Path:
@@ -68,11 +69,11 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _made(package: str) -> Path:
+def _made(package: str, *more: str) -> Path:
     folder = _home() / package
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    wanted = _missing(package)
+    wanted = _missing(package, *more)
     _run(*_apt(), "download", *wanted, at=folder)
     for archive in sorted(folder.glob("*.deb")):
         _run("dpkg-deb", "-x", str(archive), "root", at=folder)
@@ -81,15 +82,12 @@ def _made(package: str) -> Path:
     return folder / "root"
 
 
-def _missing(package: str) -> list[str]:
-    """The package, and of what it needs that which is not installed here, as apt would install
+def _missing(package: str, *more: str) -> list[str]:
+    """The packages, and of what they need that which is not installed here, as apt would install
     them. Installed packages of another version stay as they are."""
-    simulated = (*_apt(), "install", "--simulate", "--no-install-recommends", package)
-    try:
-        said = _run(*simulated, at=_home())
-    except LookupError:  # there are no lists yet, or old ones
-        _run(*_apt(), "update", at=_home())
-        said = _run(*simulated, at=_home())
+    _run(*_apt(), "update", at=_home())
+    simulated = (*_apt(), "install", "--simulate", "--no-install-recommends", package, *more)
+    said = _run(*simulated, at=_home())
     lines = [line.split() for line in said.splitlines() if line.startswith("Inst ")]
     return [name for _, name, *rest in lines if not rest[0].startswith("[")] or [package]
 
