@@ -135,9 +135,7 @@ def parse_command_line(argv: list[str]) -> tuple[Command, Values, list[str]]:
         raise SystemExit(2)
     names = [command.name for command in COMMANDS]
     if not argv[0].startswith("-") and argv[0] not in names:
-        near = closest(argv[0], names)
-        advice = near if near != "." else f" (see '{called('--help')}')."
-        raise UserError(f"There is no command '{argv[0]}'{advice}")
+        raise UserError(f"There is no command '{argv[0]}'{_advice(argv[0], names, called())}")
     found, extra = parser.parse_known_args(argv)
     flags = vars(found)
     name = flags.pop("command", None)
@@ -163,7 +161,13 @@ def _unknown(word: str, command: str | None) -> str:
     if not word.startswith("-"):
         return f"'{whose}' does not take the word '{word}' (see '{whose} --help')."
     known = [option.flag for option in options_of(command)] if command else ["--help", "--version"]
-    return f"'{whose}' has no option {word}{closest(word, known)}"
+    return f"'{whose}' has no option {word}{_advice(word, known, whose)}"
+
+
+def _advice(word: str, known: list[str], whose: str) -> str:
+    """The end of a sentence about a word that is not known."""
+    near = closest(word, known)
+    return near if near != "." else f" (see '{whose} --help')."
 
 
 def _run(argv: list[str]) -> int:

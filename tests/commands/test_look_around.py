@@ -156,7 +156,12 @@ def test_top_prints_what_the_crawl_wrote_or_what_the_store_counts(stored: Stored
     (stored.root / "history").mkdir()
     figures = {**FIGURES, "at": time.time()}
     (stored.root / "history" / "now.json").write_text(json.dumps(figures))
-    assert json.loads(stored.run("top", "--once", "--json")) == figures
+    told = json.loads(stored.run("top", "--once", "--json"))
+    assert {name: told[name] for name in figures if name != "top"} == {
+        name: value for name, value in figures.items() if name != "top"
+    }
+    assert told["top"]["pages"] == FIGURES["top"]["pages"]
+    assert told["end"].startswith("not known")
     (stored.root / "history" / "now.json").write_text(json.dumps({**figures, "at": 5.0}))
     assert json.loads(stored.run("top", "--once", "--json"))["state"] == "stopped"
 
@@ -225,13 +230,31 @@ def test_without_a_terminal_each_new_figure_is_a_line(tmp_path: Path) -> None:
     process.stdout.close()
 
 
-def test_figures_of_a_held_domain_say_that_they_are_old() -> None:
-    """The store counts pages and queue of a domain when an engine gives it back."""
+def test_a_domain_far_behind_in_line_says_behind_how_many() -> None:
+    found = Domain("a.test", "waiting", True, 0, 1, NOW + 9000, 0.0, 0, behind=20_000)
+    assert "now        waits behind 20,000 other domains or more" in domain_lines(found, NOW)
+    near = replace(found, behind=0)
+    assert "now        next visit in 9 s" in domain_lines(near, NOW)
+    row = DomainLine("a.test", 5, "waiting", True, 5, 1, 0.0, 0, NOW, behind=20_000)
+    assert "waits behind 20,000" in list_lines([row], "pages", "all 2 domains", NOW)[-1]
+
+
+def test_figures_of_a_held_domain_say_when_they_are_old() -> None:
+    """Of a large domain the store counts pages and queue when an engine gives it back."""
     found = Domain("a.test", "held", True, 0, 1, 0, 0.0, 0, outcomes={"ok": 10}, counted=10)
-    assert "pages      0, about 1 URLs queued, before an engine took it" in domain_lines(found, NOW)
-    free = replace(found, state="ready")
-    assert "pages      0, about 1 URLs queued" in domain_lines(free, NOW)
-    row = DomainLine("a.test", 5, "held", True, 5, 1, 0.0, 0, 0)
-    head = list_lines([row], "pages", "all 2 domains", NOW)[0]
-    assert head.endswith("from all 2 domains; those held by an engine as they were before:")
-    assert "held" not in list_lines([row], "failing", "all 2 domains", NOW)[0]
+    assert "pages      0, about 1 URLs queued" in domain_lines(found, NOW)
+    old = replace(found, as_taken=True)
+    assert "pages      0, about 1 URLs queued, before an engine took it" in domain_lines(old, NOW)
+
+
+def test_the_view_of_several_nodes_has_a_line_for_each() -> None:
+    one = {"at": 1_800_000_000.0, "node": "abcdef0123456789", "state": "running", "pages": 700,
+           "pages_per_s": 5.2, "in_flight": 30, "engines": [{}]}  # fmt: skip
+    two = {**one, "node": "fedcba", "state": "stopped", "at": 1_799_000_000.0, "pages": 500}
+    late = {**one, "node": "late", "at": 1_799_999_940.0}
+    now = {**FIGURES, "nodes": [one, two, late], "end": "about 2027-01-15 09:00 UTC"}
+    text = "\n".join(top_lines(now, 1_800_000_002.0, 120))
+    assert "node  abcdef01  running  5.2 pages/s  700 pages  30 fetches  1 engines\n" in text
+    assert "node  fedcba  stopped  5.2 pages/s  500 pages  30 fetches  1 engines\n" in text
+    assert text.endswith("1 engines  heard 1:02 min ago")
+    assert "ends  about 2027-01-15 09:00 UTC" in text

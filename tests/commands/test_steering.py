@@ -97,7 +97,11 @@ def test_mistakes(crawl: Stored, word: str, said: str) -> None:
 
 def test_the_settings_of_a_node_are_those_of_the_directory(crawl: Stored) -> None:
     if crawl.store:
-        assert "is no node of this crawl" in crawl.run("set", "max-workers=5", code=2)
+        assert "is no node's directory: name one" in crawl.run("set", "max-workers=5", code=2)
+        with open_wheel(crawl.root, crawl.store) as wheel:
+            with pytest.raises(UserError, match=r"No node has joined this crawl yet"):
+                wheel.set("max-workers", "5")
+            assert {each.name: each.value for each in wheel.settable()}["max-workers"] == "1000"
         return
     assert "max-workers is 5, it was 1000" in crawl.run("set", "max-workers=5")
     assert "min-free-disk is 0, it was 2147483648" in crawl.run("set", "min-free-disk=0")

@@ -55,6 +55,17 @@ def test_no_email(tmp_path: Path, seeds: Path) -> None:
     refused(tmp_path, "crawl", seeds, "--data-dir", tmp_path / "d", says="--email")
 
 
+@pytest.mark.parametrize(
+    ("receiver", "says"),
+    [("http://", "without a host"), ("  ", "must be a text"), ("no-such-thing", "'no-such-thing'")],
+)
+def test_a_receiver_that_can_not_be_told_anything(
+    tmp_path: Path, seeds: Path, receiver: str, says: str
+) -> None:
+    words = crawl(seeds, "--data-dir", tmp_path / "d", "--notify", receiver)
+    refused(tmp_path, *words, says=says)
+
+
 def test_standard_input_goes_by_its_name(tmp_path: Path) -> None:
     words = crawl("-", "--data-dir", tmp_path / "d")
     for text, says in (

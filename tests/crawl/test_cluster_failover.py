@@ -8,9 +8,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from test_cluster import SPEC, Cluster
 
 from lycosa.simweb.serve import SimWeb
+from support.cluster import SPEC, Cluster
 from support.postgres import OwnServer, Standby, servers
 from support.program import wait_for
 

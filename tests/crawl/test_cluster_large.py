@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from test_cluster import Cluster
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.cluster import Cluster
 from support.postgres import OwnServer, servers
 from support.program import wait_for
 

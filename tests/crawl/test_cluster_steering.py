@@ -6,17 +6,18 @@ import json
 import os
 import signal
 import time
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from test_cluster import Cluster
+import pytest
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.cluster import Cluster
 from support.program import lycosa, wait_for
 
-SPEC = WorldSpec(seed=17, domains=40, pages=80, delay=0.5).only("robots-allow")
+SPEC = WorldSpec(seed=17, domains=40, pages=80, delay=0.5, latency_ms=150).only("robots-allow")
 SECONDS = 8.0  # in which a change has reached everybody, on a busy machine
 
 
@@ -45,6 +46,46 @@ def asked_since(web: SimWeb, moment: float) -> dict[str, list[float]]:
     return found
 
 
+def fetches(cluster: Cluster) -> set[int]:
+    """How many fetches each node may have under way, by what the store keeps."""
+    rows = cluster.query("SELECT value FROM crawl WHERE key LIKE 'node:%%'")
+    return {json.loads(value)["max_workers"] for (value,) in rows}
+
+
+def at_once(web: SimWeb, since: float) -> int:
+    """The most requests that were under way at one moment."""
+    found = [entry for entry in web.log() if entry.start > since]
+    steps = [(entry.start, 1) for entry in found] + [(entry.end, -1) for entry in found]
+    return max(accumulate(step for _, step in sorted(steps)), default=0)
+
+
+def check_fetches(cluster: Cluster) -> set[str]:
+    """The number of fetches changes on all nodes, or on the one that is named; their names."""
+    done = heard(cluster, "set", "max-workers=1")["changed"]["max-workers"]
+    assert done == {"before": "100", "now": "1"} and fetches(cluster) == {1}
+    time.sleep(1.0)
+    mark = time.monotonic()
+    time.sleep(4.0)
+    assert at_once(cluster.web, mark) <= 2, "each of two nodes has one fetch under way at most"
+    names = {name for (name,) in cluster.query("SELECT node FROM engines WHERE NOT dead") if name}
+    one = min(names)
+    heard(cluster, "set", "max-workers=30", "--node", one[:8])
+    assert fetches(cluster) == {1, 30}
+    mixed = {each["name"]: each["value"] for each in told(cluster, "set")["settings"]}
+    assert set(mixed["max-workers"].split(" and ")) == {"1", "30"}
+    node = cluster.nodes[1].data
+    heard(cluster, "set", "max-workers=30", "--data-dir", node)
+    heard(cluster, "set", "max-workers=20")
+    assert fetches(cluster) == {20}
+    mark = time.monotonic()
+    wait_for(lambda: at_once(cluster.web, mark) > 2, SECONDS)
+    nobody = lycosa("set", "max-workers=2", "--node", "zzz", "--store", cluster.store)
+    assert nobody.returncode == 2 and "No node of this crawl begins with 'zzz'" in nobody.stderr
+    assert fetches(cluster) == {20}
+    return names
+
+
+@pytest.mark.timeout(240)
 def test_changes_reach_both_nodes_and_survive_kills(tmp_path: Path, postgres_url: str) -> None:
     with SimWeb(SPEC, tmp_path / "log") as web:
         cluster = Cluster(web, tmp_path, postgres_url, 2, "--seeded-urls-only")
@@ -61,7 +102,7 @@ def test_changes_reach_both_nodes_and_survive_kills(tmp_path: Path, postgres_url
         time.sleep(3.0)
         assert asked_since(web, mark) == {}
         assert told(cluster, "status")["state"] == "paused"
-        assert cluster.query("SELECT count(*) FROM domains WHERE engine_id > 0") == [(0,)]
+        assert cluster.query("SELECT count(*) FROM held") == [(0,)]
         heard(cluster, "unpause")
         wait_for(lambda: asked_since(web, mark))
 
@@ -71,6 +112,8 @@ def test_changes_reach_both_nodes_and_survive_kills(tmp_path: Path, postgres_url
         time.sleep(6.0)
         late = asked_since(web, mark)
         assert late and min(b - a for times in late.values() for a, b in pairwise(times)) > 1.9
+
+        names_of_nodes = check_fetches(cluster)
 
         gone = names[3]
         assert told(cluster, "exclude", gone, "--yes")["added"] == [gone]
@@ -90,6 +133,7 @@ def test_changes_reach_both_nodes_and_survive_kills(tmp_path: Path, postgres_url
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
         found = {each["name"]: each["value"] for each in told(cluster, "set")["settings"]}
+        assert found["max-workers"] == "20" and fetches(cluster) == {20}
         assert found["delay"] == "2" and told(cluster, "exclude", "--list") == {"exclusions": []}
         assert told(cluster, "seeds", "add", *names[30:34])["known"] == 4
         for node in cluster.nodes:
@@ -98,6 +142,7 @@ def test_changes_reach_both_nodes_and_survive_kills(tmp_path: Path, postgres_url
         mark = time.monotonic()
         processes = [cluster.start(0), cluster.start(1)]
         wait_for(lambda: len(asked_since(web, mark)) > 5, 60)
+        assert {line["node"] for line in told(cluster, "top", "--once")["nodes"]} == names_of_nodes
         heard(cluster, "set", "delay=0.5")
         time.sleep(3.0)
         assert told(cluster, "stop")["stopping"]

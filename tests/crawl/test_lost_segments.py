@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import zstandard
-from test_cluster import Cluster
 
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.cluster import Cluster
 from support.program import Crawl, lycosa
 
 WORLD = WorldSpec(seed=8, domains=30, pages=20, page_bytes=3000, https=0.0).only("robots-allow")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from test_cluster import DELAY, SHORT, SPEC, Cluster
 
 from lycosa.frontier import move
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.simweb.serve import SimWeb
+from support.cluster import DELAY, SHORT, SPEC, Cluster
 from support.program import Crawl, lycosa, wait_for
 
 

@@ -22,13 +22,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from test_cluster import SHORT
 
 from lycosa.simweb.check import check
 from lycosa.simweb.reqlog import read_log
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import DEFAULT_MIX, WorldSpec
 from lycosa.simweb.world import World
+from support.cluster import SHORT
 from support.program import Crawl, wait_for
 
 DELAY = 0.5

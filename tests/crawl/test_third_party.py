@@ -14,13 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from test_cluster import Cluster
 
 from lycosa.archive import ledger
 from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.rules import HOME
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
+from support.cluster import Cluster
 from support.program import Crawl, lycosa, wait_for
 
 DELAY = 0.3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conftest import Bench
 
 from lycosa.frontier.reader import Reader
+from lycosa.frontier.values import NOTES_SECONDS
 
 MINUTE, QUARTER, DAY = 60, 900, 86_400_000
 
@@ -41,3 +42,13 @@ def test_what_has_aged_is_forgotten(bench: Bench, reader: Reader) -> None:
     assert len(reader.history_lines("a", MINUTE, 0, 1 << 50)) == 49
     assert len(reader.history_lines("a", QUARTER, 0, 1 << 50)) == 200
     assert len(reader.history_lines("b", MINUTE, 0, 1 << 50)) == 200
+
+
+def test_notes_are_no_lines(bench: Bench, reader: Reader) -> None:
+    put = bench.frontier.put_history
+    put("a", MINUTE, 60_000, "line", 0)
+    for at in (60_000, 120_000):
+        put("a", NOTES_SECONDS, at, f"notes {at}", at)
+    assert reader.history_nodes() == {"a": {MINUTE: "line"}}
+    assert reader.history_notes() == {"a": "notes 120000"}
+    assert reader.history_lines("a", NOTES_SECONDS, 0, DAY) == ["notes 120000"], "the last alone"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from lycosa.node.display import Screen, Snapshot, eta, line, render, summary
+from lycosa.node.display import Screen, Snapshot, line, render, summary
 from lycosa.units import duration, rate, size
 
 NOW = Snapshot(
@@ -27,6 +27,8 @@ NOW = Snapshot(
     outcomes={"ok": 11_000, "redirect": 900, "timeout": 45, "dns": 400},
     labels={"content": 10_000, "listing": 500, "login-wall": 9},
     max_pages=20_000,
+    max_duration=3600,
+    end="about 2026-11-18 12:00 UTC, by its page limit",
     limiting="politeness: 777 domains / 70 s",
 )
 
@@ -39,7 +41,8 @@ def test_the_view_shows_everything() -> None:
         "321 fetches  2 engines  340 MB",
         "54,321 URLs in 777 domains, 12 ready",
         "dns 400, timeout 45",
-        "1:15 min, 1:18 min left",
+        "1:15 min of 1:00 h for this run",
+        "ends  about 2026-11-18 12:00 UTC, by its page limit",
         "politeness: 777 domains / 70 s",
     ):
         assert part in text
@@ -66,17 +69,13 @@ def test_stopping_is_shown() -> None:
 def test_the_log_line_has_the_same_numbers() -> None:
     fields = line(NOW)
     assert (fields["pages"], fields["errors"], fields["per_s"]) == (12_345, 445, 98.8)
-    assert fields["eta"] == "1:18 min"
-    assert "eta" not in line(Snapshot(pages_per_s=5))
+    assert fields["ends"] == "about 2026-11-18 12:00 UTC, by its page limit"
+    assert "ends" not in line(Snapshot(pages_per_s=5))
 
 
-def test_eta_is_the_nearer_limit() -> None:
-    assert eta(Snapshot(pages_per_s=10)) is None
-    assert eta(Snapshot(max_pages=100)) is None  # no speed yet
-    assert eta(Snapshot(max_pages=100, pages=50, pages_per_s=10)) == 5
-    assert eta(Snapshot(max_pages=100, pages=150, pages_per_s=10)) == 0
-    both = Snapshot(max_pages=100, pages_per_s=1, max_duration=60, elapsed=50)
-    assert eta(both) == 10
+def test_a_time_limit_is_no_end_of_the_work() -> None:
+    shown = "\n".join(render(Snapshot(elapsed=50, max_duration=60), 80))
+    assert "time  50 s of 1:00 min for this run" in shown and "ends  -" in shown
 
 
 def test_the_summary_says_what_was_kept_and_how_to_go_on() -> None:

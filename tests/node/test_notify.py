@@ -14,10 +14,11 @@ from typing import ClassVar
 
 import pytest
 
+from lycosa.errors import UserError
 from lycosa.node import notify
 from lycosa.node.alarms import AGAIN, LASTS, Alarms
 from lycosa.node.disk_room import DiskRoom, free_bytes
-from lycosa.node.notify import Notifier, shown
+from lycosa.node.notify import Notifier, check_receivers, shown
 from support.program import wait_for
 
 
@@ -150,3 +151,57 @@ def test_free_bytes_are_those_of_the_file_system(tmp_path: Path) -> None:
     free = free_bytes(tmp_path)
     assert free is not None and free > 0
     assert free_bytes(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(
+    ("receiver", "says"),
+    [
+        ("http://", "without a host: write it as https://example.org/path."),
+        ("https:///hook?secret", "without a host"),
+        ("http://:80/secret", "without a host"),
+        ("http://user:secret@/", "without a host"),
+        ("http://h:0/secret", "a port that can't be"),
+        ("http://h:99999/secret", "a port that can't be"),
+        ("http://h:abc/secret", "a port that can't be"),
+        ("http://[::1/secret", "a host that can't be"),
+        ("http://h/a secret", "a space in it"),
+        (" http://h/secret", "a space in it"),
+        ("ftp://h/secret", "can't tell a URL of 'ftp' anything"),
+        ("htp://h/secret", "can't tell a URL of 'htp' anything"),
+        ("http:/h/secret", "can't tell a URL of 'http' anything"),
+        ("file:///etc/secret", "can't tell a URL of 'file' anything"),
+        ("", "is empty: name a URL or a command."),
+        ("  \t", "is empty"),
+        ("mail 'secret", "the shell can't read: check its quotes."),
+        ("if true; then mail secret", "the shell can't read"),
+        ("no-such-program --token secret", "the command 'no-such-program', which is not there"),
+        ("/no/such/program secret", "the command 'program', which is not there"),
+        ("TOKEN=secret no-such-program", "the command 'no-such-program'"),
+        ("/etc/passwd secret", "the command 'passwd', which is not there or can't be run"),
+        ("/etc secret", "the command 'etc', which is not there or can't be run"),
+    ],
+)
+def test_what_can_not_be_told_is_refused(receiver: str, says: str) -> None:
+    with pytest.raises(UserError) as refused:
+        check_receivers(("https://example.org/hook", receiver))
+    assert says in str(refused.value)
+    assert str(refused.value).startswith("--notify ")
+    assert "secret" not in str(refused.value)
+
+
+def test_what_a_shell_can_run_is_taken() -> None:
+    check_receivers(
+        (
+            "http://127.0.0.1:8080/hook?token=x",
+            "HTTPS://user:word@example.org",
+            "http://[::1]:80/",
+            "cat >> /tmp/said",
+            "TOKEN=x cat",
+            "cd / && cat",
+            "if read line; then cat; fi",
+            "$HOME/bin/tell",
+            "~/bin/tell",
+            "(cat; cat) | cat",
+            "cat <<'END'\nit's\nEND",
+        )
+    )

@@ -46,7 +46,7 @@ PURE = {
     *("engine/visit_origins", "engine/repeats", "engine/one_page_sites", "engine/page_rows"),
     *("engine/notes", "engine/top_domains", "engine/summaries", "engine/sent_links"),
     *("node/seed_file", "node/first_visits", "node/deaths", "node/rollup", "node/figures"),
-    *("node/alarms", "reading/end", "dashboard/exposition"),
+    *("node/alarms", "node/end", "dashboard/exposition"),
     *("export/surt", "export/tables", "export/cdxj", "export/card"),
     *("export/warc_records", "steering/settable"),
 }

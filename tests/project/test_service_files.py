@@ -120,9 +120,9 @@ def test_systemd_is_told_what_our_exit_codes_mean() -> None:
     assert unit(CLUSTER)["RestartPreventExitStatus"] == "", "a node waits for its server"
 
 
-def systemd_analyze(place: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+def systemd_analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
     try:
-        path, environment = program("systemd-analyze", "systemd", "libsystemd-shared", place=place)
+        path, environment = program("systemd-analyze", "systemd")
     except LookupError as absent:
         pytest.skip(str(absent))
     return subprocess.run(
@@ -139,19 +139,17 @@ def installed(tmp_path: Path) -> Path:
     return path
 
 
-def test_systemd_takes_the_unit(installed: Path, tmp_path: Path) -> None:
-    done = systemd_analyze(tmp_path, "verify", installed)
+def test_systemd_takes_the_unit(installed: Path) -> None:
+    done = systemd_analyze("verify", installed)
     assert (done.returncode, done.stderr) == (0, "")
     with installed.open("a") as file:
         file.write("\n[Service]\nProtectSistem=strict\n")
-    done = systemd_analyze(tmp_path, "verify", installed)
+    done = systemd_analyze("verify", installed)
     assert "ProtectSistem" in done.stderr, "it would say what it does not know"
 
 
-def test_the_service_can_do_little_else_than_crawl(installed: Path, tmp_path: Path) -> None:
-    done = systemd_analyze(
-        tmp_path, "security", "--offline=true", f"--threshold={EXPOSED}", installed
-    )
+def test_the_service_can_do_little_else_than_crawl(installed: Path) -> None:
+    done = systemd_analyze("security", "--offline=true", f"--threshold={EXPOSED}", installed)
     assert done.returncode == 0, done.stdout[-300:]
 
 
@@ -175,7 +173,7 @@ for n in range(10_000):
 
 def test_logrotate_cuts_a_log_that_is_being_written(tmp_path: Path) -> None:
     try:
-        path, environment = program("logrotate", "logrotate", "libpopt0", place=tmp_path)
+        path, environment = program("logrotate", "logrotate")
     except LookupError as absent:
         pytest.skip(str(absent))
     log = tmp_path / "crawl.log"

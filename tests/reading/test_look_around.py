@@ -58,6 +58,9 @@ def test_domains_by_their_queues(queueing: Made) -> None:
         ]
 
 
+SPOILT = '{"at": 1, "top": {"pages": 7, "slowest": [["d1.test"]]}, "latest": [1], "examples": 5}'
+
+
 def write_now(root: Path, **figures: Any) -> None:
     (root / "history").mkdir(exist_ok=True)
     now = {"at": 1_800_000_000.0, "state": "running", **figures}
@@ -70,7 +73,7 @@ def test_a_large_crawl_is_not_looked_through(made: Made, monkeypatch: pytest.Mon
     with made.open() as crawl:
         assert crawl.domains().of == "5 of 12 domains, taken as the store has them"
         assert crawl.domains("slowest").of == "the 50 last URLs"
-        tops = {"pages": [["d3.test", 70], ["gone.test", 9], ["d4.test", 30]], "slowest": 7}
+        tops = {"pages": [["d3.test", 70], ["gone.test", 9], ["d4.test", 30]]}
         write_now(made.root, top=tops)
         found = crawl.domains()
         assert [(each.name, each.value) for each in found] == [("d3.test", 70), ("d4.test", 30)]
@@ -80,7 +83,15 @@ def test_a_large_crawl_is_not_looked_through(made: Made, monkeypatch: pytest.Mon
 
 def test_a_spoilt_file_of_figures_is_none(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lycosa.reading.tops.DOMAINS_LOOKED_AT", 5)
-    for text in ("", "{", "[]", '{"at": "x"}', '{"at": 1, "top": []}', '{"at": 1, "top": {}}'):
+    for text in (
+        "",
+        "{",
+        "[]",
+        '{"at": "x"}',
+        '{"at": 1, "top": []}',
+        '{"at": 1, "top": {}}',
+        SPOILT,
+    ):
         (made.root / "history").mkdir(exist_ok=True)
         (made.root / "history" / "now.json").write_text(text)
         with made.open() as crawl:
@@ -137,7 +148,7 @@ def test_examples_of_a_large_crawl_come_from_its_end_and_from_notes(
         oldest = next(iter(crawl.pages(outcome="ok", limit=1)))
         few = crawl.examples("ok")
         assert len(few) <= 2 and few.of.startswith("the 2 last URLs")
-        write_now(made.root, examples={"ok": [{"url": oldest.url, "at": 1}, {"url": 7}]})
+        write_now(made.root, examples={"ok": [{"url": oldest.url, "at": 1}, {"url": 7, "at": 2}]})
         assert oldest.url in {each.url for each in crawl.examples("ok")}
 
 
@@ -150,6 +161,31 @@ def test_a_domain_in_full(queueing: Made) -> None:
         assert found.visits and all(each.finished for each in found.visits)
         starts = [each.started_ms for each in found.visits]
         assert starts == sorted(starts, reverse=True)
+
+
+def test_figures_of_a_held_domain_are_those_of_now(
+    queueing: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store counts them in a domain's row when an engine gives it back."""
+    with opened(queueing.root, queueing.store or "sqlite", resume=True) as (frontier, node):
+        engine_id = frontier.register("host", 2, node, str(queueing.root))
+        assert {lease.name for lease in frontier.lease(engine_id, 10)} == {"d1.test", "d2.test"}
+        frontier.add([link(f"https://d1.test/even-more/{n}", depth=2) for n in range(3)])
+        with queueing.open() as crawl:
+            held = crawl.domain("d1.test")
+            assert (held.state, held.pages, held.queued, held.as_taken) == ("held", 10, 8, False)
+            monkeypatch.setattr("lycosa.frontier.reader.DOMAIN_PAGES", 10)
+            assert crawl.domain("d1.test").as_taken
+            assert not crawl.domain("d5.test").as_taken
+            before = crawl.domains("queued")
+            assert before.of == "all 12 domains; those held by an engine as they were before"
+            write_now(queueing.root, top={"pages": [["d1.test", 900]], "queued": [["d1.test", 8]]})
+            known = crawl.domain("d1.test")
+            assert (known.pages, known.queued, known.as_taken) == (900, 8, False)
+            first = crawl.domains("pages", 3)
+            assert (first[0].name, first[0].value, first[0].queued) == ("d1.test", 900, 8)
+            assert first.of.endswith("the largest of those held by an engine as it noted them")
+            assert [each.value for each in crawl.domains("queued")] == [8, 1]
 
 
 def test_visits_are_found_from_the_end_of_the_ledgers(plain: Made) -> None:

@@ -1,8 +1,10 @@
 """A headless Chromium that says what a page reads like: `innerText`, with scripts off.
 
-Owns the process and the few messages of the DevTools protocol that it takes, over a pipe: no port
-is opened. A page is given as bytes; everything else that the browser asks for is refused, so that
-nothing leaves the machine and no outside style counts. The profile is empty, and goes with it.
+The browser is that of the system, or Debian's, unpacked without root (`python -m support.chromium`,
+which scripts/test runs). Owns the process and the few messages of the DevTools protocol that it
+takes, over a pipe: no port is opened. A page is given as bytes; everything else that the browser
+asks for is refused, so that nothing leaves the machine and no outside style counts. The profile is
+empty, and goes with it.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import json
 import os
 import re
 import select
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unicodedata
@@ -23,8 +27,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from support import debian_program
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-ABSENT = "Chromium is not installed (on Debian: apt install chromium), and this compares with it"
+ABSENT = (
+    "Chromium is not installed (on Debian: apt install chromium) and could not be unpacked from"
+    " Debian's package, and this needs it"
+)
+PACKAGE = "chromium"
+_FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{root}/usr/share/fonts</dir><dir>/usr/share/fonts</dir>
+<cachedir>{root}/fontcache</cachedir></fontconfig>
+"""
 _PLACE = "http://page.invalid/"
 _SECONDS = 300.0  # for one answer, on a busy machine
 _FLAGS = (
@@ -37,7 +51,32 @@ _FLAGS = (
 
 def found() -> str:
     """The path of a Chromium, '' if there is none."""
-    return next(filter(None, map(shutil.which, NAMES)), "")
+    if path := next(filter(None, map(shutil.which, NAMES)), ""):
+        return path
+    root = debian_program.kept(PACKAGE)
+    return str(_starter(root)) if root and _starter(root).exists() else ""
+
+
+def _starter(root: Path) -> Path:
+    """A script that starts the unpacked browser with what lies around it."""
+    return root / "chromium"
+
+
+def unpack() -> None:
+    """Take Debian's package if there is no Chromium; raises LookupError if it can't be had."""
+    if found():
+        return
+    root = debian_program.unpacked(PACKAGE)
+    (root / "fonts.conf").write_text(_FONTS.format(root=root), "utf-8")
+    libraries = debian_program.environment(root)["LD_LIBRARY_PATH"]
+    lines = (
+        "#!/bin/sh",
+        f"export LD_LIBRARY_PATH={shlex.quote(libraries)}",
+        f"export FONTCONFIG_FILE={shlex.quote(str(root / 'fonts.conf'))}",
+        f'exec {shlex.quote(str(root / "usr/lib/chromium/chromium"))} "$@"',
+    )
+    _starter(root).write_text("\n".join(lines) + "\n", "utf-8")
+    _starter(root).chmod(0o755)
 
 
 class Chromium:
@@ -182,3 +221,18 @@ def tokens(text: str) -> list[str]:
 
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def main() -> int:
+    """What scripts/test runs: says why where there will be no browser, and is no failure then."""
+    if not found():
+        print("lycosa: unpacking Chromium into .venv for tests of the dashboard (once) ...")
+        try:
+            unpack()
+        except LookupError as error:
+            print(f"lycosa: Chromium could not be unpacked: {error}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,6 +13,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -143,11 +144,18 @@ def postgres_server() -> Iterator[str]:
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """The URL of a fresh schema."""
+    with fresh_schema(postgres_server) as url:
+        yield url
+
+
+@contextmanager
+def fresh_schema(server: str) -> Iterator[str]:
+    """The URL of a schema of its own, which goes afterwards."""
     name = f"t_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres_server, autocommit=True) as db:
+    with psycopg.connect(server, autocommit=True) as db:
         db.execute(f"CREATE SCHEMA {name}")
-    yield in_schema(postgres_server, name)
-    with psycopg.connect(postgres_server, autocommit=True) as db:
+    yield in_schema(server, name)
+    with psycopg.connect(server, autocommit=True) as db:
         db.execute(f"DROP SCHEMA {name} CASCADE")
 
 

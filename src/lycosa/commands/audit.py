@@ -7,6 +7,7 @@ judges their visits together, and names the nodes whose ledgers it has not seen.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +33,6 @@ SERVER_CLOCK_MS = 50
 
 def audit(values: Values, words: list[str]) -> int:
     """Exit code 1 if a single visit broke the rule."""
-    from lycosa.archive import audit as proof
-    from lycosa.archive import ledger
-    from lycosa.archive.segments import listed, segment_engine
-    from lycosa.frontier.protocol import is_server
-
     if values["domain"]:
         return _complaint(values, words)
     for name in ("since", "until", "limit"):
@@ -44,36 +40,78 @@ def audit(values: Values, words: list[str]) -> int:
             raise UserError(f"--{name} needs --domain: it chooses what is told of one domain.")
     with opened(values) as reader:
         stored = reader.settings()
-        engines = reader.status()["engines"]
-    roots = _roots(values, words)
-    seen = {segment_engine(number) for root in roots for number, _ in listed(root, "visits")}
-    unseen = unseen_places(engines, seen)
+        engines = reader.engines()
     settings = stored_settings(stored)
     if settings is None:
         raise StoreError("The crawl has no settings stored, so its delay is not known.")
-    visits = chain.from_iterable(ledger.read_visits(root) for root in roots)
-    tolerance = SERVER_CLOCK_MS if is_server(values["store"]) else 0
-    report = proof.audit_visits(visits, settings.delay, earlier_delays(stored), tolerance)
-    addresses = _addresses(roots, settings, stored)
+    found = _proof(values, _roots(values, words), settings, stored, engines)
     if values["json"]:
-        found = {"ok": report.ok, "delay": settings.delay, "report": report}
         print_json(
-            {**found, "unseen": unseen, "ip_delay": settings.ip_delay, "addresses": addresses}
+            {
+                "ok": found.report.ok,
+                "delay": settings.delay,
+                "report": found.report,
+                "unseen": found.unseen,
+                "ip_delay": settings.ip_delay,
+                "addresses": found.addresses,
+            }
         )
     else:
-        before = earlier_delays(stored)
-        lines = report_lines(report, settings.delay, before)
-        lines += address_lines(addresses, settings.ip_delay, before)
-        if is_server(values["store"]):
-            lines += unseen_lines(unseen)
-        elif unseen:
-            hint = called("verify", *same_crawl(values))
-            lines.append(
-                "This is not the whole crawl: files of its ledger are missing from"
-                f" {', '.join(str(root / 'visits') for root in roots)} ('{hint}' names them)."
-            )
-        print("\n".join(lines))
-    return 0 if report.ok else 1
+        print("\n".join(_told(values, found, settings, earlier_delays(stored))))
+    return 0 if found.report.ok else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the ledgers say."""
+
+    roots: list[Path]
+    report: AuditReport
+    addresses: AddressReport
+    unseen: list[str]  # where ledgers lie that were not read
+
+
+def _proof(
+    values: Values,
+    roots: list[Path],
+    settings: CrawlSettings,
+    stored: Mapping[str, Any],
+    engines: list[dict[str, Any]],
+) -> Proof:
+    """Read all ledgers."""
+    from lycosa.archive import audit as proof
+    from lycosa.archive import ledger
+    from lycosa.archive.segments import listed, segment_engine
+    from lycosa.frontier.protocol import is_server
+
+    seen = {segment_engine(number) for root in roots for number, _ in listed(root, "visits")}
+    visits = chain.from_iterable(ledger.read_visits(root) for root in roots)
+    tolerance = SERVER_CLOCK_MS if is_server(values["store"]) else 0
+    return Proof(
+        roots,
+        proof.audit_visits(visits, settings.delay, earlier_delays(stored), tolerance),
+        _addresses(roots, settings, stored),
+        unseen_places(engines, seen),
+    )
+
+
+def _told(
+    values: Values, found: Proof, settings: CrawlSettings, before: Sequence[tuple[int, float]]
+) -> list[str]:
+    """The proof for people."""
+    from lycosa.frontier.protocol import is_server
+
+    lines = report_lines(found.report, settings.delay, before)
+    lines += address_lines(found.addresses, settings.ip_delay, before)
+    if is_server(values["store"]):
+        return lines + unseen_lines(found.unseen)
+    if found.unseen:
+        hint = called("verify", *same_crawl(values))
+        lines.append(
+            "This is not the whole crawl: files of its ledger are missing from"
+            f" {', '.join(str(root / 'visits') for root in found.roots)} ('{hint}' names them)."
+        )
+    return lines
 
 
 def _roots(values: Values, words: list[str]) -> list[Path]:

@@ -21,6 +21,19 @@ def wheel_of(values: Values) -> Wheel:
     return open_wheel(values["data-dir"], values["store"])
 
 
+def wheel_of_nodes(values: Values) -> Wheel:
+    """The same for a change that may be meant for one node: the one that --node or --data-dir
+    names, else all of them."""
+    from lycosa.frontier.protocol import is_server
+    from lycosa.node.datadir import node_of
+    from lycosa.steering.wheel import NOBODY, open_wheel
+
+    name, data_dir = values["node"], values["data-dir"]
+    if not name and is_server(values["store"]) and "data-dir" in values.given:
+        name = node_of(data_dir) or NOBODY
+    return open_wheel(data_dir, values["store"], name)
+
+
 def open_writer(values: Values, reader: Reader) -> Frontier:
     """The crawl as a store to write to, beside the engines that may work on it."""
     from lycosa.steering.wheel import Wheel

@@ -44,8 +44,10 @@ def _crawl(values: Values, words: list[str], resume: bool) -> int:
     limits = run_limits(values)
     check_dashboard(values)
     from lycosa.log import setup
+    from lycosa.node.notify import check_receivers
     from lycosa.node.supervisor import run_crawl
 
+    check_receivers(node.notify)
     setup(node.log_level, node.log_format)
     shown = partial(dashboard_beside, values, node.data_dir, node.store)
     return run_crawl(shared, node, limits, seeds, resume, values.advice, shown)

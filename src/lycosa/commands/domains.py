@@ -25,8 +25,6 @@ SORTED = {
     "delay": ("by the delay that their robots.txt asks for", ""),
     "slowest": ("by the time that a request takes", "seconds"),
 }
-# The store counts a domain's pages and queue when an engine gives it back.
-_AS_TAKEN = dict.fromkeys(("pages", "queued"), "; those held by an engine as they were before")
 
 
 def domains(values: Values, _: list[str]) -> int:
@@ -45,7 +43,7 @@ def domains(values: Values, _: list[str]) -> int:
 def list_lines(found: Sequence[DomainLine], sort: str, of: str, now_ms: int) -> list[str]:
     """A list of domains for people; pure."""
     words, column = SORTED[sort]
-    head = f"Domains {words}, the first {len(found):,}, from {of}{_AS_TAKEN.get(sort, '')}:"
+    head = f"Domains {words}, the first {len(found):,}, from {of}:"
     if not found:
         return [f"No domain is in the list {words}, made of {of}."]
     rows = [("domain", column, "pages", "queued", "Crawl-delay", "now")]
@@ -56,7 +54,7 @@ def list_lines(found: Sequence[DomainLine], sort: str, of: str, now_ms: int) -> 
             f"{each.pages:,}",
             f"{each.queued:,}",
             seconds(each.delay) if each.delay else "-",
-            state_text(each.state, each.ready_ms, now_ms),
+            state_text(each.state, each.ready_ms, now_ms, each.behind),
         )
         for each in found
     ]
@@ -78,8 +76,10 @@ def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def state_text(state: str, ready_ms: int, now_ms: int) -> str:
+def state_text(state: str, ready_ms: int, now_ms: int, behind: int = 0) -> str:
     """What a domain does now."""
+    if behind:
+        return f"waits behind {behind:,} other domains or more"
     if state == "waiting":
         return f"next visit in {duration(max(0, ready_ms - now_ms) / 1000)}"
     return {
@@ -103,10 +103,10 @@ def domain(values: Values, words: list[str]) -> int:
 def domain_lines(found: Domain, now_ms: int) -> list[str]:
     """A domain for people; pure."""
     few = "" if found.counted >= found.pages else f", counted of {found.counted:,} by chance"
-    held = ", before an engine took it" if found.state == "held" else ""
+    held = ", before an engine took it" if found.as_taken else ""
     return [
         f"domain     {found.name}{', a seed' if found.seeded else ''}",
-        f"now        {state_text(found.state, found.ready_ms, now_ms)}",
+        f"now        {state_text(found.state, found.ready_ms, now_ms, found.behind)}",
         f"delay      {_delay(found)}",
         f"pages      {found.pages:,}, about {found.queued:,} URLs queued{held}",
         f"outcomes   {kinds(found.outcomes) or '-'}{few}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from lycosa.commands.change import wheel_of
+from lycosa.commands.change import wheel_of_nodes
 from lycosa.commands.printing import print_json
 from lycosa.errors import UserError
 from lycosa.settings.collect import Values
@@ -20,7 +20,7 @@ def set_values(values: Values, words: list[str]) -> int:
 
     for name, text in pairs:
         read_value(name, text)  # all or nothing: a slip in the second must not leave the first
-    with wheel_of(values) as wheel:
+    with wheel_of_nodes(values) as wheel:
         done = [(name, *wheel.set(name, text)) for name, text in pairs]
         running = wheel.running()
         heard = wheel.wait_until_heard()
@@ -45,7 +45,7 @@ def _pair(word: str) -> tuple[str, str]:
 
 
 def _list(values: Values) -> int:
-    with wheel_of(values) as wheel:
+    with wheel_of_nodes(values) as wheel:
         found = wheel.settable()
     if values["json"]:
         print_json({"settings": [asdict(each) for each in found]})

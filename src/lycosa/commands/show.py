@@ -34,6 +34,8 @@ def show(values: Values, words: list[str]) -> int:
         print(f"kept     on {where['host']} in {where['directory']}")
     if row is not None:
         print(f"\n{row['text']}")
+    elif where and page.text_segment:
+        print("\nIts text is not here: name that directory, or a copy of it, with --data-dir.")
     return 0
 
 

@@ -1,8 +1,8 @@
 """`lycosa top`: the live view of a crawl that runs elsewhere.
 
 On a terminal it redraws in place, until q or Ctrl-C; else it prints a line for every new figure.
-It only reads: `history/now.json`, which the crawl's supervisor writes every few seconds, and where
-there is none, the store.
+It only reads (`reading/live`). A crawl of several nodes is shown as a whole, with a line for each
+node.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 1.0  # seconds; the file is new every five
 TOP_DOMAINS = 5
+NODE_CHARS = 8  # of a node's name
 
 
 def top(values: Values, _: list[str]) -> int:
@@ -122,7 +123,11 @@ def snapshot_of(now: Figures) -> Snapshot:
         outcomes=now.get("outcomes") or {},
         labels=now.get("labels") or {},
         retries=now.get("retries") or {},
+        max_pages=now.get("page_limit") or 0,
+        max_duration=now.get("time_limit") or 0.0,
+        end=now.get("end") or "",
         limiting=now.get("limit_text") or now.get("limit") or "",
+        paused=now.get("paused") or "",
     )
 
 
@@ -130,30 +135,46 @@ def top_lines(now: Figures, clock: float, width: int) -> list[str]:
     """The live view for people, no line longer than `width`; pure. `clock`: seconds since 1970."""
     age = clock - now["at"]
     old = f", as of {duration(age)} ago" if age > 15 else ""
-    more = [
-        ("state", f"{now['state']}{old}{'' if now['state'] in OVER else '  (q ends this view)'}")
+    hint = "" if now["state"] in OVER else "  (q ends this view)"
+    more = [("state", f"{now['state']}{old}{hint}")]
+    view = [f" {each}" for each in render(snapshot_of(now), width - 1)]
+    return [
+        *(_fit(f"{name:>11}  {text}", width) for name, text in more),
+        *view,
+        *(_fit(f"{name:>11}  {text}", width) for name, text in (*_extra(now), *_nodes(now, clock))),
     ]
-    rest: list[tuple[str, str]] = []
+
+
+def _extra(now: Figures) -> Iterator[tuple[str, str]]:
+    """What a crawl tells beside what its own live view shows."""
     if now.get("ceiling"):
-        rest.append(("ceiling", f"{rate(now['ceiling'])} pages/s by politeness"))
+        yield "ceiling", f"{rate(now['ceiling'])} pages/s by politeness"
     proof = now.get(Limit.POLITENESS) or {}
     if proof.get("visits"):
-        rest.append(
-            (
-                Limit.POLITENESS,
-                f"{proof['visits']:,} visits proven, smallest pause {proof.get('least') or 0:g} s"
-                f" of {proof.get('needed') or 0:g} s, violations {proof.get('violations', 0):,}",
-            )
+        yield (
+            Limit.POLITENESS,
+            f"{proof['visits']:,} visits proven, smallest pause {proof.get('least') or 0:g} s"
+            f" of {proof.get('needed') or 0:g} s, violations {proof.get('violations', 0):,}",
         )
     if drops := now.get("drops"):
-        rest.append(("dropped", kinds(drops)))
+        yield "dropped", kinds(drops)
     for name, noun in (("pages", "most pages"), ("queued", "most queued")):
         if pairs := (now.get("top") or {}).get(name):
-            shown = ", ".join(f"{domain} {value:,}" for domain, value in pairs[:TOP_DOMAINS])
-            rest.append((noun, shown))
-    fit = [_fit(f"{name:>11}  {text}", width) for name, text in more]
-    view = [f" {each}" for each in render(snapshot_of(now), width - 1)]
-    return fit + view + [_fit(f"{name:>11}  {text}", width) for name, text in rest]
+            yield noun, ", ".join(f"{domain} {value:,}" for domain, value in pairs[:TOP_DOMAINS])
+
+
+def _nodes(now: Figures, clock: float) -> Iterator[tuple[str, str]]:
+    """A line for each of several nodes."""
+    for node in now.get("nodes") or ():
+        age = clock - node["at"]
+        old = f"  heard {duration(age)} ago" if age > 15 and node.get("state") not in OVER else ""
+        engines = len(node.get("engines") or ())
+        yield (
+            "node",
+            f"{node.get('node', '')[:NODE_CHARS]}  {node.get('state', '')}"
+            f"  {rate(node.get('pages_per_s') or 0.0)} pages/s  {node.get('pages', 0):,} pages"
+            f"  {node.get('in_flight', 0):,} fetches  {engines} engines{old}",
+        )
 
 
 def _fit(text: str, width: int) -> str:

@@ -7,9 +7,8 @@ written out, and what belongs to this machine alone is left out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
-from itertools import islice
 from typing import Any
 
 from lycosa import __version__
@@ -23,9 +22,9 @@ from lycosa.what_limits import LIMITS
 
 EXAMPLES = 10
 LINES = 500  # of a chart
-SLOW_SECONDS = 60.0  # between two looks at the whole history
+SLOW_SECONDS = 20.0  # between two looks at an hour of the history
 STATUS_SECONDS = 4.5  # between two looks at a store that has no history
-WINDOWS = 25  # of 20,000 pages, in which examples are looked for
+TOP = 50  # domains of a list
 SORTS = ("pages", "queued", "failing", "delay", "slowest")
 # Of a machine, not of a crawl: neither on the page nor in the API.
 HIDDEN = frozenset({"directory", "host", "pid", "data_dir"})
@@ -56,6 +55,7 @@ class Answers:
         self._end: tuple[str, float | None] = ("", None)
         self._end_at = 0.0
         self._end_state = ""
+        self._seen = False  # lines of the history: a crawl that has just begun has none
 
     # -- the whole crawl ----------------------------------------------------------------------
 
@@ -72,6 +72,8 @@ class Answers:
         history = crawl.history()
         now = history.now()
         if now is not None:
+            if crawl.shared:
+                now["latest"] = crawl.latest(EXAMPLES)
             return now, history.nodes()
         before = self._before
         if before is not None and self._clock() - before["at"] < STATUS_SECONDS:
@@ -83,11 +85,13 @@ class Answers:
 
     def _slow(self, crawl: Crawl, state: str) -> tuple[str, float | None]:
         """The end in words, and when the disk is full: by the state of now, the rest may be old."""
-        if state != self._end_state or self._clock() - self._end_at > SLOW_SECONDS:
+        wait = SLOW_SECONDS if self._seen else STATUS_SECONDS
+        if state != self._end_state or self._clock() - self._end_at > wait:
             self._end_at, self._end_state = self._clock(), state
             history = crawl.history()
             lines = history.lines(since=self._end_at - overview.FULL_SECONDS, most=LINES)
             self._end = history.end(lines), overview.hours_until_full(lines)
+            self._seen = bool(lines)
         return self._end
 
     def history(self, crawl: Crawl, since: float | None, until: float | None) -> Json:
@@ -108,9 +112,7 @@ class Answers:
 
     def examples(self, crawl: Crawl, outcome: str) -> Json:
         """Ten pages with an outcome, the newest first."""
-        ask = getattr(crawl, "examples", None)
-        found = ask(outcome, EXAMPLES) if ask else _looked_for(crawl, outcome)
-        pages = [_brief(page) for page in found]
+        pages = [_brief(page) for page in crawl.examples(outcome, EXAMPLES)]
         return {"outcome": shown(outcome), "meaning": explained(outcome, 1), "pages": shown(pages)}
 
     def why(self, crawl: Crawl, url: str) -> Json:
@@ -125,8 +127,8 @@ class Answers:
         """The first domains in an order."""
         if sort not in SORTS:
             raise UserError(f"Domains are sorted by {', '.join(SORTS)}.")
-        ask = getattr(crawl, "domains", None)
-        return {"sort": sort, "domains": shown(list(ask(sort, 50))) if ask else None}
+        found = crawl.domains(sort, TOP)
+        return {"sort": sort, "of": shown(found.of), "domains": shown(list(found))}
 
     def domain(self, crawl: Crawl, name: str) -> Json:
         """What is known of a domain."""
@@ -170,13 +172,3 @@ def _brief(page: Page) -> Json:
         "language": page.language,
         "chars": page.text_chars,
     }
-
-
-def _looked_for(crawl: Crawl, outcome: str) -> Iterator[Page]:
-    """The newest pages with an outcome, among so many that a look takes no time."""
-    where, end = crawl.filter(outcome=(outcome,)), crawl.newest_page()
-    after = max(0, end - WINDOWS * 20_000)
-    from lycosa.reading.values import page_of
-
-    chunks = crawl.chunks(where, after=after, newest=True, limit=EXAMPLES)
-    return islice((page_of(*row) for chunk in chunks for row in chunk), EXAMPLES)

@@ -23,13 +23,14 @@ from lycosa.frontier.summary import (
     ACTIVE_LIMIT,
     COUNT_LIMIT,
     WAITS_SHOWN,
+    EngineSummary,
     engine_values,
     summed,
     waits,
     without_exclusions,
 )
-from lycosa.frontier.survey import Survey, tallied
-from lycosa.frontier.values import LeftOut, PagePlace, Place
+from lycosa.frontier.survey import DOMAIN_PAGES, DOMAIN_QUEUE, Survey, tallied
+from lycosa.frontier.values import NOTES_SECONDS, LeftOut, PagePlace, Place
 from lycosa.records import Origin, PageRow
 from lycosa.urls.canonical import canonical, split
 from lycosa.urls.domains import domain_id, domain_of
@@ -112,16 +113,27 @@ class Reader:
 
     def status(self) -> dict[str, Any]:
         """What `lycosa status` tells, of all engines together and of each."""
-        engines = [engine_values(row) for row in self._rows("engines")]
+        engines = self.engines(seeds=True)
         now = self._source.now_ms()
         return {
             **summed(engines, self.settings()),
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
-            "active": self._value("active_count", limit=ACTIVE_LIMIT),
+            "active": self.active_domains(),
             "waits": waits(self._rows("longest_waits", now=now, limit=WAITS_SHOWN), now),
             "now_ms": now,
         }
+
+    def engines(self, seeds: bool = False) -> list[EngineSummary]:
+        """What every engine told of itself with its last commit; `seeds`: with engine 0, which
+        stands for what seeds brought."""
+        found = [engine_values(row) for row in self._rows("engines")]
+        return [each for each in found if seeds or each["id"]]
+
+    def active_domains(self) -> int:
+        """Domains with something left to fetch, counted no further than a limit."""
+        count: int = self._value("active_count", limit=ACTIVE_LIMIT)
+        return count
 
     def committed_segments(self) -> dict[tuple[str, int], int]:
         """How much of each segment is committed, by its kind and number."""
@@ -132,9 +144,19 @@ class Reader:
         for."""
         found: dict[str, dict[int, str]] = {}
         for row in self._rows("history_nodes"):
+            if row["seconds"] == NOTES_SECONDS:
+                continue
             line = self._value("history_newest", node=row["node"], seconds=row["seconds"])
             found.setdefault(row["node"], {})[row["seconds"]] = line
         return found
+
+    def history_notes(self) -> dict[str, str]:
+        """What the engines of each node noted, as it left that last."""
+        nodes = {row["node"] for row in self._rows("history_nodes")}
+        found = {
+            node: self._value("history_newest", node=node, seconds=NOTES_SECONDS) for node in nodes
+        }
+        return {node: text for node, text in found.items() if text}
 
     def history_lines(
         self, node: str, seconds: int, since_ms: int, until_ms: int, limit: int = COUNT_LIMIT
@@ -215,7 +237,7 @@ class Reader:
             "now_ms": self._source.now_ms(),
             "page": None if page is None else page_row(page),
             "page_id": page_id,
-            "domain_row": self._row("domain_by_id", id=ident),
+            "domain_row": self.survey.domains_of([ident]).get(ident),
             "origin": None if origin is None else Origin(**origin),
             "queue": self._queue_row(ident, fp),
             "settings": self.settings(),
@@ -237,14 +259,21 @@ class Reader:
 
     def domain(self, name: str) -> dict[str, Any] | None:
         """What is known of a domain: its row, its pages by outcome, language and label, and its
-        origins; None if the crawl never met it."""
+        origins; None if the crawl never met it. `as_taken`: it has more pages or queued URLs than
+        are counted here, and an engine holds it."""
         ident = domain_id(name)
-        row = self._row("domain_by_id", id=ident)
+        row = self.survey.domains_of([ident]).get(ident)
         if row is None:
             return None
-        counts = self.survey.counts(ident)
+        counts, queued = self.survey.counts(ident), self.survey.queue_count(ident)
+        whole = sum(each["pages"] for each in counts) < DOMAIN_PAGES and queued < DOMAIN_QUEUE
+        responses = int(sum(each["responses"] for each in counts))
         return {
             **row,
+            # The row is as it was before an engine took the domain; what it committed since, not.
+            "pages": responses if whole else max(row["pages"], responses),
+            "queued": queued if whole else max(row["queued"], queued),
+            "as_taken": not whole and row["engine_id"] > 0,
             "outcomes": tallied(counts, "outcome"),
             "languages": tallied(counts, "language"),
             "labels": tallied(counts, "label"),

@@ -51,6 +51,7 @@ class Snapshot:
     lost: int = 0  # pages of earlier runs whose text is gone
     max_pages: int = 0  # 0: no limit
     max_duration: float = 0.0  # s; 0: no limit
+    end: str = ""  # when the work will be over, in words (`node/end`)
     limiting: str = ""
     paused: str = ""  # by whom, see `Stats`
     stopping: bool = False
@@ -65,6 +66,7 @@ def render(now: Snapshot, width: int) -> list[str]:
         ("waiting", f"{now.queued:,} URLs in {now.domains:,} domains, {now.ready:,} ready"),
         ("errors", kinds(errors(now.outcomes)) or "none"),
         ("time", _time(now)),
+        ("ends", now.end or "-"),
         ("limited by", now.limiting or "-"),
     ]
     if now.retries:
@@ -96,8 +98,7 @@ def line(now: Snapshot) -> dict[str, object]:
         "mb": now.bytes // _MIB,
         "limit": now.limiting or "-",
     }
-    left = eta(now)
-    return fields if left is None else {**fields, "eta": duration(left)}
+    return fields | ({"ends": now.end} if now.end else {})
 
 
 def summary(
@@ -134,16 +135,6 @@ def summary(
     return lines
 
 
-def eta(now: Snapshot) -> float | None:
-    """Seconds until a limit ends the run; None without a limit or a speed."""
-    ends = []
-    if now.max_pages and now.pages_per_s > 0:
-        ends.append(max(0, now.max_pages - now.pages) / now.pages_per_s)
-    if now.max_duration:
-        ends.append(max(0.0, now.max_duration - now.elapsed))
-    return min(ends) if ends else None
-
-
 def errors(outcomes: dict[str, int]) -> dict[str, int]:
     """Outcomes where something did not work."""
     return {name: n for name, n in outcomes.items() if name not in FINE and n}
@@ -173,8 +164,8 @@ def _pages(now: Snapshot) -> str:
 
 
 def _time(now: Snapshot) -> str:
-    left = eta(now)
-    return duration(now.elapsed) + (f", {duration(left)} left" if left is not None else "")
+    most = f" of {duration(now.max_duration)} for this run" if now.max_duration else ""
+    return duration(now.elapsed) + most
 
 
 def _fit(text: str, width: int) -> str:

@@ -8,6 +8,7 @@ that is full or read-only costs the history, which the log says once. Where line
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,16 +22,19 @@ from lycosa.clock import engine_now
 from lycosa.engine import summaries
 from lycosa.errors import LycosaError
 from lycosa.frontier.protocol import open_reader
+from lycosa.frontier.values import NOTES_SECONDS
 from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.node import rollup
 from lycosa.node.disk_use import DiskUse
 from lycosa.node.display import Snapshot
+from lycosa.node.end import WINDOW, end_of
 from lycosa.node.figures import Moment, SeenEngine, line_of
-from lycosa.node.history_files import HISTORY, HistoryFiles, Level, read_now
+from lycosa.node.history_files import HISTORY, LEVELS, HistoryFiles, Level, read_now
 from lycosa.settings.values import NodeSettings
 
 EVERY = 5.0  # seconds between two lines
+RECENT = round(WINDOW / EVERY) + 1  # lines by which the end of the work is told
 SOON = 1.0  # seconds until a line tells what somebody changed
 # Node, seconds that the line speaks for, when it was written, the line, up to when others are
 # forgotten: see `SupervisorFrontier.put_history`.
@@ -56,7 +60,10 @@ class Recorder:
         self._earlier = earlier_counts(node.data_dir, node.store, name)
         self._before: rollup.HistoryLine = {}  # the newest line of earlier runs
         self._noted: summaries.NoteSummary = {}  # by engines of earlier runs
+        self._newest: summaries.NoteSummary = {}  # by those and the engines of this one
         self._failed = ""
+        self._recent: deque[rollup.HistoryLine] = deque(maxlen=RECENT)
+        self.end_text = ""  # when the work will be over, in words
         try:
             self._before = self._files.start(self._began) or {}
             self._noted = _kept(read_now(self._files.folder) or {})
@@ -103,6 +110,9 @@ class Recorder:
             tail_s=tail(found["top"], self._delay),
         )
         line = rollup.at_least(line_of(stats, moment, engines), self._before)
+        self._recent.append(line | {"pages": shown.pages})  # the limit is that of all nodes
+        self.end_text = end_of(list(self._recent)).text
+        self._newest = found
         self._write(line, found)
 
     def end(self, run: Stats, shown: Snapshot, state: str, notes: summaries.NoteSummary) -> None:
@@ -137,12 +147,16 @@ class Recorder:
             self._give_up(error)
 
     def _folded(self, level: Level, line: rollup.HistoryLine) -> None:
-        """Leave a coarser line in the store, for those who have not this directory."""
-        if self._leave is not None and self._name:
-            at_ms = round(line["at"] * 1000)
-            before = 0 if level.kept == inf else at_ms - round(level.kept * 1000)
-            text = orjson.dumps(line).decode()
-            self._leave(self._name, level.seconds, at_ms, text, before)
+        """Leave a coarser line in the store, for those who have not this directory, and once a
+        minute what engines noted, in place of what they noted before."""
+        if self._leave is None or not self._name:
+            return
+        at_ms = round(line["at"] * 1000)
+        before = 0 if level.kept == inf else at_ms - round(level.kept * 1000)
+        self._leave(self._name, level.seconds, at_ms, orjson.dumps(line).decode(), before)
+        if level.seconds == LEVELS[1].seconds and self._newest:
+            notes = orjson.dumps(self._newest).decode()
+            self._leave(self._name, NOTES_SECONDS, at_ms, notes, at_ms)
 
     def _give_up(self, error: Exception) -> None:
         if not self._failed:

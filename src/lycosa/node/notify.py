@@ -2,7 +2,8 @@
 
 Each receiver has a thread and a short queue of its own: one that fails, is slow or hangs holds
 neither the crawl nor another one, and is named once in the log. A URL or command may hold secrets:
-of a URL only the host is printed, of a command its first word.
+of a URL only the host is printed, of a command its first word. What nothing can be told is refused
+before a run begins (`check_receivers`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
@@ -22,6 +25,7 @@ from urllib.parse import unquote, urlsplit
 import orjson
 
 from lycosa.clock import engine_now
+from lycosa.errors import UserError
 from lycosa.log import get_logger
 
 TIMEOUT = 10.0  # seconds for a URL to answer
@@ -46,6 +50,69 @@ def shown(receiver: str) -> str:
         return PurePath(shlex.split(receiver)[0]).name
     except (ValueError, IndexError):
         return "a command"
+
+
+def check_receivers(receivers: tuple[str, ...]) -> None:
+    """Raise UserError for what can't be told anything; the sentence holds no secret."""
+    for each in receivers:
+        wrong = _wrong_url(each) if _SCHEME.match(each) else _wrong_command(each)
+        if wrong:
+            raise UserError(f"--notify {wrong}.")
+
+
+_SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
+_PLAIN = re.compile(r"[\w./+-]+")  # a word that means itself in a shell
+_SETS = re.compile(r"\w+=")
+
+
+def _wrong_url(url: str) -> str:
+    """What is wrong with a URL, '' if nothing is."""
+    advice = "write it as https://example.org/path"
+    if any(letter.isspace() for letter in url):
+        return f"has a URL with a space in it: {advice}"
+    if not is_url(url):
+        return f"can't tell a URL of '{url.partition(':')[0]}' anything: {advice}"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        what = "port" if "port" in str(error).lower() else "host"
+        return f"has a URL with a {what} that can't be: {advice}"
+    if not host:
+        return f"has a URL without a host: {advice}"
+    return f"has a URL with a port that can't be: {advice}" if port == 0 else ""
+
+
+def _wrong_command(command: str) -> str:
+    """What is wrong with a command, '' if nothing is or only running it would tell."""
+    if not command.strip():
+        return "is empty: name a URL or a command"
+    if "\0" in command or not _succeeds("/bin/sh", "-n", "-c", command):
+        return "has a command that the shell can't read: check its quotes"
+    words = [word for word in _words(command) if not _SETS.match(word)]
+    if not words or not _PLAIN.fullmatch(words[0]) or _known_command(words[0]):
+        return ""
+    name = shown(words[0])
+    return f"names the command '{name}', which is not there or can't be run: check its path"
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # the shell reads more than this, as documents in the line
+        return []
+
+
+def _known_command(word: str) -> bool:
+    """Whether the shell has a program of this name, or is one itself, as 'if' and 'cd'."""
+    if shutil.which(word):
+        return True
+    return "/" not in word and _succeeds("/bin/sh", "-c", 'command -v "$1"', "sh", word)
+
+
+def _succeeds(*words: str) -> bool:
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True)
+    return done.returncode == 0
 
 
 class Notifier:

@@ -49,6 +49,7 @@ class Progress:
         self._first_visits = FirstVisits()
         self._rates = Rates()
         self._earlier = self._earlier_runs()
+        self.end = ""  # when the work will be over, in words: told by the history
         self.latest = Snapshot()  # that was made last
 
     def steer(self, limits: RunLimits, delay: float, fetches: int) -> None:
@@ -83,7 +84,7 @@ class Progress:
             self._output.say(warning, log.warning)
         self.latest = Snapshot(
             elapsed=now - self.began,
-            pages=stats.pages,
+            pages=max(stats.pages, self._store.pages),  # other nodes count in the store
             run_pages=run.pages,
             ok=stats.ok,
             bytes=stats.bytes,
@@ -102,6 +103,7 @@ class Progress:
             retries=stats.retries,
             max_pages=self._limits.max_pages,
             max_duration=self._limits.max_duration,
+            end=self.end,
             limiting=limiting(stats, self._delay, self._fetches),
             paused=stats.paused,
             stopping=stopping,

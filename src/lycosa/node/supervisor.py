@@ -219,6 +219,7 @@ class Supervisor:
         stats = self._stats()
         shown = self.progress.snapshot(stats, bool(self.ending.since))
         self.history.note(stats, shown, state, self.engines.notes(), self.engines.seen())
+        self.progress.end = self.history.end_text
 
     def _leave_line(self, node: str, seconds: int, at_ms: int, line: str, before_ms: int) -> None:
         """In a store that may be away: then this line is in the directory alone."""

@@ -25,6 +25,7 @@ from lycosa.reading.domains import domain_facts
 from lycosa.reading.examples import examples
 from lycosa.reading.filters import Filters, filter_of
 from lycosa.reading.history import History
+from lycosa.reading.latest import latest_pages
 from lycosa.reading.names import known_domain
 from lycosa.reading.queue import queued_pages
 from lycosa.reading.sample import drawn
@@ -61,7 +62,8 @@ class Crawl:
 
     def __init__(self, reader: Reader, directories: Sequence[Path], *, server: bool) -> None:
         self._reader = reader
-        self._server = server
+        self.shared = server
+        """Whether it is on a server, on which several nodes may work."""
         self.directories = Directories(reader, directories)
         self.missing: dict[str, int] = {}
         """Pages that lists skipped because their text or response could not be read, by reason."""
@@ -86,12 +88,12 @@ class Crawl:
     def status(self, *, quick: bool = False) -> Status:
         """How the crawl stands: counts, whether it runs, what holds its speed. `quick`: without the
         half second that is spent to look for damage; for who asks again and again."""
-        paths, server = self.directories.paths, self._server
+        paths, server = self.directories.paths, self.shared
         return status_of(gathered(self._reader, paths, server, self.history(), quick))
 
     def history(self) -> History:
         """Its figures of every moment since it began, as far as its directories are here."""
-        return History(self.directories.paths, self._reader if self._server else None)
+        return History(self.directories.paths, self._reader if self.shared else None)
 
     def started_ms(self) -> int:
         """When the crawl began; 0 if that is not known."""
@@ -100,16 +102,23 @@ class Crawl:
     def why(self, url: str) -> Explanation:
         """What became of a URL, and why, in the words of `lycosa why`."""
         facts = gather(self._reader, url)
+        if facts.page is not None:
+            facts.away = self.directories.away(facts.page.text_segment)
         return explanation(facts, explain(facts))
 
     def domain(self, name: str) -> Domain:
         """What is known of a domain; raises UserError for one that the crawl never met."""
-        return domain_facts(self._reader, known_domain(self._reader, name), self.directories.paths)
+        return domain_facts(
+            self._reader,
+            known_domain(self._reader, name),
+            self.directories.paths,
+            self.history().notes,
+        )
 
     def domains(self, sort: str = "pages", limit: int = 50) -> Listed[DomainLine]:
         """Domains, the first by 'pages', 'queued', 'failing', 'delay' or 'slowest'; `of` of the
         list says what they are the first of: a large crawl is not looked through."""
-        return domain_lines(self._reader, self.directories.paths, sort, limit)
+        return domain_lines(self._reader, self.history(), sort, limit)
 
     def queue(
         self, domain: str | None = None, pattern: str | None = None, limit: int = 50
@@ -120,7 +129,12 @@ class Crawl:
 
     def examples(self, outcome: str, limit: int = 10) -> Listed[Page]:
         """Some URLs with an outcome, the newest first, without looking through a large crawl."""
-        return examples(self._reader, self.directories.paths, outcome, limit)
+        return examples(self._reader, self.history(), outcome, limit)
+
+    def latest(self, limit: int = 20) -> list[dict[str, Any]]:
+        """The pages that arrived last, with the beginning of their texts; of a page whose text is
+        on another node `kept` says where that is."""
+        return latest_pages(self, self.history().noted(), limit)
 
     # -- lists of pages -------------------------------------------------------------------------
 

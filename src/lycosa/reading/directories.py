@@ -53,6 +53,10 @@ class Directories:
             return self.paths[0] if self.paths else None
         return self._by_node.get(place.node)
 
+    def away(self, segment: int) -> Place | None:
+        """On which node a segment is that is not in the directories given; None: it is here."""
+        return self.place(segment) if segment and self.of(segment) is None else None
+
     def need(self, segment: int) -> Path:
         """The directory in which a segment is; raises Elsewhere if it was not given."""
         path = self.of(segment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.archive.ledger import LedgerVisit, lately
 from lycosa.archive.segments import listed, segment_engine
-from lycosa.frontier.states import IDLE
 from lycosa.politeness.robots import Rules
 from lycosa.reading.queue import queued_page
 from lycosa.reading.values import Domain, DomainVisit, RobotsFile
@@ -18,6 +17,7 @@ from lycosa.records import Origin
 from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
+    from lycosa.engine.summaries import NoteSummary
     from lycosa.frontier.reader import Reader
 
 HEAD = 10  # queued URLs that are shown
@@ -25,10 +25,17 @@ VISITS = 20  # that are shown
 LEDGER_BYTES = 128 << 20  # looked through for them, from the newest files' ends
 
 
-def domain_facts(reader: Reader, name: str, directories: Sequence[Path] = ()) -> Domain:
-    """A domain that the crawl knows."""
+def domain_facts(
+    reader: Reader,
+    name: str,
+    directories: Sequence[Path] = (),
+    notes: Callable[[], NoteSummary] = dict,
+) -> Domain:
+    """A domain that the crawl knows. `notes`: of engines, asked only if the store can't tell."""
     found = reader.domain(name)
     assert found is not None, name
+    if found["as_taken"]:
+        found |= _noted(found, notes().get("top", {}))
     settings = stored_settings(reader.settings())
     delay = settings.delay if settings else 0.0
     asked = found["delay_ms"] / 1000
@@ -39,6 +46,7 @@ def domain_facts(reader: Reader, name: str, directories: Sequence[Path] = ()) ->
         pages=found["pages"],
         queued=found["queued"],
         ready_ms=found["ready_at"],
+        behind=found["behind"],
         delay=asked,
         failures=found["failures"],
         outcomes=found["outcomes"],
@@ -50,7 +58,17 @@ def domain_facts(reader: Reader, name: str, directories: Sequence[Path] = ()) ->
         pause_from=_pause_from(found, delay),
         head=tuple(map(queued_page, reader.survey.queue_head(found["id"], HEAD))),
         visits=tuple(recent_visits(directories, name)),
+        as_taken=found["as_taken"],
     )
+
+
+def _noted(row: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+    """What engines noted of a large domain that one of them holds, if both counts are among the
+    largest."""
+    values = {sort: dict(top.get(sort, ())).get(row["name"]) for sort in ("pages", "queued")}
+    if None in values.values():
+        return {}
+    return {**values, "as_taken": False}
 
 
 def _pause_from(row: dict[str, Any], delay: float) -> str:
@@ -117,8 +135,8 @@ def visit_values(found: Sequence[LedgerVisit]) -> list[DomainVisit]:
 
 def state_of(row: dict[str, Any], now_ms: int) -> str:
     """In one word what a domain does now."""
-    if row["engine_id"] > 0:
+    if row["engine_id"]:
         return "held"
-    if row["engine_id"] == IDLE:
+    if row["idle"]:
         return "idle"
-    return "waiting" if row["ready_at"] > now_ms else "ready"
+    return "waiting" if row["ready_at"] > now_ms or row["behind"] else "ready"

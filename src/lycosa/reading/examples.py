@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lycosa.frontier.filters import Filter
 from lycosa.frontier.survey import PAGES_LOOKED_AT
-from lycosa.reading.live import examples_of, now_of
 from lycosa.reading.names import check_outcome
 from lycosa.reading.values import Listed, Page, page_of
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
+    from lycosa.reading.history import History
 
 STEPS = 10  # statements that look for examples, each through PAGES_LOOKED_AT pages
 MOST = 100  # examples
 
 
-def examples(reader: Reader, directories: Sequence[Path], outcome: str, limit: int) -> Listed[Page]:
+def examples(reader: Reader, history: History, outcome: str, limit: int) -> Listed[Page]:
     """Pages with an outcome, the newest first; raises UserError for a word that is none."""
     check_outcome(reader, outcome)
     limit = max(0, min(limit, MOST))
@@ -33,16 +31,17 @@ def examples(reader: Reader, directories: Sequence[Path], outcome: str, limit: i
         found += [page_of(*row) for row in rows]
         end = low
     if len(found) < limit and end > 0:
-        found += _noted(reader, directories, outcome, limit - len(found), {p.url for p in found})
+        found += _noted(reader, history, outcome, limit - len(found), {p.url for p in found})
     of = f"the {newest - end:,} last URLs" if end > 0 else "all URLs that are done"
     return Listed(found, f"{of}: those with the outcome {outcome}")
 
 
 def _noted(
-    reader: Reader, directories: Sequence[Path], outcome: str, limit: int, known: set[str]
+    reader: Reader, history: History, outcome: str, limit: int, known: set[str]
 ) -> list[Page]:
     """What engines noted of a rare outcome, as the store has it."""
-    urls = [url for url in examples_of(now_of(directories), outcome) if url not in known]
+    noted = [each["url"] for each in history.notes()["examples"].get(outcome, ())]
+    urls = [url for url in noted if isinstance(url, str) and url not in known]
     rows = [reader.find(url) for url in urls[:limit]]
     return [
         page_of(row["page_id"], row["page"])

@@ -12,21 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from lycosa.engine import summaries
 from lycosa.engine.summaries import SUMMARIES
 from lycosa.node.datadir import in_use, name_in
+from lycosa.node.end import WINDOW, End, end_of
 from lycosa.node.history_files import HISTORY, LEVELS, lines_of, newest_of, read_now
 from lycosa.node.rollup import RUNNING, HistoryLine, merged
-from lycosa.reading.end import WINDOW, End, end_of
+from lycosa.reading.elsewhere import lines_between, newest_lines, notes_of
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Reader
 
 STALE = 30.0  # seconds after which a node that wrote nothing does not run: it was killed
-MINUTE = 60.0
-MOST_MS = 1 << 52
 MOST = 500  # lines that a chart can show
 
 
@@ -38,13 +35,21 @@ class History:
         self._reader = reader
 
     def now(self) -> dict[str, Any] | None:
-        """How the crawl stands now, or stood when it ended: a line of the whole crawl, with the
-        summaries of the nodes whose directories are here; None if nothing was ever written."""
-        parts = [found for folder in self._folders.values() if (found := read_now(folder))]
+        """How the crawl stands now, or stood when it ended: a line of the whole crawl, with what
+        engines noted; None if nothing was ever written."""
         lines = self.nodes()
-        if not lines:
-            return None
-        return {**summaries.merged(parts), **merged(lines)}
+        return {**self.notes(), **merged(lines)} if lines else None
+
+    def notes(self) -> summaries.NoteSummary:
+        """What the engines of the last run noted: the latest pages, examples, top domains; of nodes
+        whose directories are elsewhere as it was up to a minute ago."""
+        return summaries.merged(list(self.noted().values()))
+
+    def noted(self) -> dict[str, summaries.NoteSummary]:
+        """The same of each node, by its name."""
+        found = {name: read_now(folder) for name, folder in self._folders.items()}
+        there = notes_of(self._reader, self._folders) if self._reader is not None else {}
+        return {name: _sound(each) for name, each in (found | there).items() if each}
 
     def nodes(self) -> list[HistoryLine]:
         """The newest line of each node. Of one that says it runs and has been silent for half a
@@ -58,7 +63,7 @@ class History:
         return folder is not None and in_use(folder.parent)
 
     def _newest(self) -> dict[str, HistoryLine]:
-        found = dict(self._stored_newest())
+        found = newest_lines(self._reader) if self._reader is not None else {}
         for name, folder in self._folders.items():
             line = read_now(folder) or _newest_line(folder)
             if line is not None:
@@ -72,7 +77,8 @@ class History:
         whole crawl, whose nodes are added up."""
         begin, end = since or 0.0, until or float("inf")
         here = (_lines(folder, begin, end) for folder in self._folders.values())
-        by_node = [found for found in (*here, *self._stored_lines(begin, end)) if found]
+        there = lines_between(self._reader, begin, end, self._folders) if self._reader else ()
+        by_node = [found for found in (*here, *there) if found]
         if not by_node:
             return []
         if len(by_node) == 1:
@@ -94,37 +100,6 @@ class History:
             found[-1] = _honest(found[-1], lambda: any(map(self._held, self._folders)))
         return end_of(found)
 
-    # -- nodes whose directories are elsewhere --------------------------------------------------
-
-    def _stored_newest(self) -> dict[str, HistoryLine]:
-        """What nodes left in the store, a line a minute: they are not silent before two are
-        missing."""
-        if self._reader is None:
-            return {}
-        found: dict[str, HistoryLine] = {}
-        for node, texts in self._reader.history_nodes().items():
-            lines = [_line_of(text) for text in texts.values()]
-            found[node] = max(lines, key=lambda line: line["at"]) | {"late_s": 2 * MINUTE}
-        return found
-
-    def _stored_lines(self, since: float, until: float) -> list[list[HistoryLine]]:
-        """Of the nodes whose directories are not here."""
-        if self._reader is None:
-            return []
-        end_ms = MOST_MS if until == float("inf") else round(until * 1000)
-        found = []
-        for node, texts in self._reader.history_nodes().items():
-            if node in self._folders:
-                continue
-            lines: list[HistoryLine] = []
-            before = end_ms
-            for seconds in sorted(texts):
-                part = self._reader.history_lines(node, seconds, round(since * 1000), before)
-                lines = [_line_of(text) for text in part] + lines
-                before = min((round(line["at"] * 1000) - 1 for line in lines), default=before)
-            found.append(lines)
-        return found
-
 
 def _honest(line: HistoryLine, held: Callable[[], bool]) -> HistoryLine:
     """`held`: whether somebody works in the node's directory."""
@@ -134,9 +109,18 @@ def _honest(line: HistoryLine, held: Callable[[], bool]) -> HistoryLine:
     return {**line, "silent": True} | ({} if held() else {"state": "stopped"})
 
 
-def _line_of(text: str) -> HistoryLine:
-    found: HistoryLine = orjson.loads(text)
-    return found
+def _sound(noted: summaries.NoteSummary) -> summaries.NoteSummary:
+    """Notes without the parts that are not what engines write: somebody spoilt the file."""
+
+    def good(part: summaries.NoteSummary) -> bool:
+        try:
+            return bool(summaries.merged([part]))
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return False
+
+    if good(noted):
+        return noted
+    return {name: noted[name] for name in SUMMARIES if name in noted and good({name: noted[name]})}
 
 
 def _newest_line(folder: Path) -> HistoryLine | None:

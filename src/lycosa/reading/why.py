@@ -21,6 +21,7 @@ from lycosa.settings.values import CrawlSettings
 from lycosa.units import duration, utc
 
 if TYPE_CHECKING:
+    from lycosa.frontier.protocol import Place
     from lycosa.frontier.reader import Reader
 
 _LATEST = 500  # pages of a domain that are looked at to see whether they are one
@@ -41,7 +42,7 @@ class Facts:
     page: PageRow | None = None
     page_id: int = 0
     queue: dict[str, Any] | None = None  # depth, attempts, flags, ahead, waits_until_ms
-    domain_row: dict[str, Any] | None = None  # engine_id, ready_at, pages, queued, failures, …
+    domain_row: dict[str, Any] | None = None  # engine_id, idle, ready_at, behind, pages, …
     origin: Origin | None = None
     robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
     refused: str = ""  # why scope refuses it: the name under which it is counted
@@ -51,6 +52,7 @@ class Facts:
     max_pages_per_domain: int = 0
     max_queued_per_domain: int = 0
     drops: dict[str, int] = field(default_factory=dict)  # of the whole crawl, by reason
+    away: Place | None = None  # where its text lies, if that is not here
 
 
 def explanation(facts: Facts, lines: list[str]) -> Explanation:
@@ -139,13 +141,13 @@ def explain(facts: Facts) -> list[str]:
     lines.append(f"fingerprint  {facts.fp & (2**64 - 1):016x}")
     lines.append(f"domain       {facts.domain}")
     if facts.page is not None:
-        return lines + _done(facts.page) + _rules(facts)
+        return lines + _done(facts.page, facts.away) + _rules(facts)
     if facts.queue is not None:
         return lines + _queued(facts, facts.queue) + _rules(facts) + _surroundings(facts)
     return lines + _unknown(facts) + _rules(facts) + _surroundings(facts)
 
 
-def _done(page: PageRow) -> list[str]:
+def _done(page: PageRow, away: Place | None) -> list[str]:
     status = f", status {page.status}" if page.status else ""
     lines = [
         f"state        done at {utc(page.fetched_ms)}: {page.outcome}{status}",
@@ -156,9 +158,10 @@ def _done(page: PageRow) -> list[str]:
     if page.redirect:
         lines.append(f"redirect     {page.redirect}")
     if page.text_segment:
-        lines.append(
-            f"text         {page.text_chars:,} characters (print it with '{called('show')}')"
-        )
+        where = f"print it with '{called('show')}'"
+        if away is not None:
+            where = f"kept on {away.host} in {away.directory}"
+        lines.append(f"text         {page.text_chars:,} characters ({where})")
     return lines
 
 
@@ -267,10 +270,12 @@ def _surroundings(facts: Facts) -> list[str]:
     if row is None:
         return []
     counts = f"{row['pages']:,} pages, about {row['queued']:,} URLs queued"
-    if row["engine_id"] > 0:
+    if row["engine_id"]:
         state = f"held by engine {row['engine_id']}"
-    elif row["engine_id"] < 0:
+    elif row["idle"]:
         state = "idle: nothing queued"
+    elif row["behind"]:
+        state = f"waits behind {row['behind']:,} other domains or more"
     elif row["ready_at"] > facts.now_ms:
         left = (row["ready_at"] - facts.now_ms) / 1000
         state = f"left alone until {utc(row['ready_at'])} ({duration(left)})"

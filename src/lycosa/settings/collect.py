@@ -20,6 +20,7 @@ from lycosa.settings.options import SERVER, STORE, Option, options_of, settings
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits, cores, option_name
 from lycosa.terminal import redact
 
+NEAR = 0.6  # of two words' letters, in order: less is another word, not a slip
 _CONFIG_BYTES = 1 << 20
 _EXCLUDE_BYTES = 64 << 20  # some million lines
 
@@ -131,11 +132,15 @@ def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
 
 
 def closest(word: str, known: list[str]) -> str:
-    """The end of a sentence that says `word` is not known: the known word nearest to it, if any."""
+    """The end of a sentence that says `word` is not known: the known word nearest to it, if one is
+    near. That both are flags or variables does not make them alike."""
     from difflib import get_close_matches
 
-    match = get_close_matches(word.replace("_", "-") if word.islower() else word, known, 1, 0.5)
-    return f"; did you mean {match[0]}?" if match else "."
+    alike = next((each for each in ("--", "LYCOSA_") if word.startswith(each)), "")
+    word = word.removeprefix(alike)
+    bare = {each.removeprefix(alike): each for each in known}
+    match = get_close_matches(word.replace("_", "-") if word.islower() else word, bare, 1, NEAR)
+    return f"; did you mean {bare[match[0]]}?" if match else "."
 
 
 def _reason(error: Exception) -> str:

@@ -98,7 +98,7 @@ def meaning_of(name: str) -> str:
     """What a setting is for, as its flag says it."""
     option = option_of(name)
     unit = f" ({option.unit})" if option.unit else ""
-    node = "; of this node" if kind_of(name).where == NODE else ""
+    node = "; of each node" if kind_of(name).where == NODE else ""
     return f"{option.help}{unit}{node}"
 
 

@@ -31,7 +31,6 @@ from lycosa.frontier.keys import (
 )
 from lycosa.frontier.protocol import Change, Frontier, LeftOut, is_server, open_frontier
 from lycosa.frontier.reader import Reader
-from lycosa.node.datadir import node_of
 from lycosa.reading.status import is_alive, running
 from lycosa.settings.collect import closest
 from lycosa.settings.steered import CrawlPause, delay_change, stored_pause
@@ -57,25 +56,29 @@ from lycosa.urls.scope import Scope, ScopeRules
 HEARD = 10.0  # seconds in which every engine has heard of a change, usually two
 LOOK = 0.2  # seconds between two looks whether they have
 WHY_CHARS = 200  # of what a person says of a pause
+NOBODY = "-"  # in place of a node's name: the directory that was named is no node's
+NODE_CHARS = 8  # by which people know a node
 _CHUNK = 5000  # URLs of one transaction
 
 Look = Callable[[str], str | None]  # at what is stored under a key
 
 
-def open_wheel(data_dir: Path, store: str) -> Wheel:
-    """Open a crawl to change it; raises UserError if there is none."""
+def open_wheel(data_dir: Path, store: str, node: str = "") -> Wheel:
+    """Open a crawl to change it; raises UserError if there is none. `node`: the name of the node
+    whose own settings are meant, or how that begins; '': those of all nodes."""
     from lycosa.frontier.protocol import open_reader
 
-    return Wheel(open_reader(data_dir, store), data_dir, store)
+    return Wheel(open_reader(data_dir, store), data_dir, store, node)
 
 
 class Wheel:
     """One crawl, to be changed. Use it as a context, or call `close`."""
 
-    def __init__(self, reader: Reader, data_dir: Path, store: str) -> None:
+    def __init__(self, reader: Reader, data_dir: Path, store: str, node: str = "") -> None:
         self.reader = reader
         self._data_dir = data_dir
         self._store = store
+        self._node = node
 
     def __enter__(self) -> Wheel:
         return self
@@ -198,32 +201,40 @@ class Wheel:
         """What `set` can change, with the values of now."""
         look = self.reader.settings().get
         return [
-            Settable(name, value_text(name, self._value(name, look)), meaning_of(name))
+            Settable(name, _texts(name, self._values(name, look)), meaning_of(name))
             for name in SETTABLE
         ]
 
     def set(self, name: str, text: str) -> tuple[str, str]:
-        """Change one setting of the crawl, or of the node whose directory this is; returns what it
-        was and what it is, as texts."""
+        """Change one setting of the crawl, or of its nodes; returns what it was and what it is, as
+        texts."""
         name = name.replace("_", "-")
         value = read_value(name, text)
         before: list[Any] = []
 
         def change(look: Look, now_ms: int) -> Change:
-            before[:] = [self._value(name, look)]
-            return Change({}) if before[0] == value else self._changed(name, value, look, now_ms)
+            before[:] = self._values(name, look)
+            same = all(each == value for each in before)
+            return Change({}) if same else self._changed(name, value, look, now_ms)
 
         self._steer(change)
         if name == "delay" and value > before[0]:
             self._settle_delay(before[0])
-        return value_text(name, before[0]), value_text(name, value)
+        return _texts(name, before), value_text(name, value)
 
     def _changed(self, name: str, value: Any, look: Look, now_ms: int) -> Change:
         where = kind_of(name).where
         if where == NODE:
-            key = self._node_key()
-            found = orjson.loads(look(key) or "{}") | {kind_of(name).field: value}
-            return Change({key: orjson.dumps(found).decode()})
+            told = {key: orjson.loads(look(key) or "{}") for key in self._node_keys()}
+            if not told and self._node == NOBODY:
+                raise UserError(
+                    f"{self._data_dir} is no node's directory: name one, name the node with --node,"
+                    " or leave --data-dir out for all nodes."
+                )
+            if not told:
+                raise UserError(f"No node has joined this crawl yet: start one with --{name}.")
+            new = {kind_of(name).field: value}
+            return Change({key: orjson.dumps(each | new).decode() for key, each in told.items()})
         if where != CRAWL:
             return Change({MAX_PAGES_KEY: value, MAX_PAGES_SET_KEY: 1})
         crawl = _stored(look)
@@ -243,26 +254,28 @@ class Wheel:
 
         self._steer(change)
 
-    def _value(self, name: str, look: Look) -> Any:
+    def _values(self, name: str, look: Look) -> list[Any]:
+        """What is stored now: of a setting of nodes, that of each."""
         kind = kind_of(name)
         if kind.where == CRAWL:
-            return getattr(_stored(look), kind.field)
+            return [getattr(_stored(look), kind.field)]
         if kind.where != NODE:
-            return int(look(MAX_PAGES_KEY) or 0)
-        node = stored_node({NODE_KEY: look(self._node_key(needed=False))})
-        return node.get(kind.field, getattr(NodeSettings(), kind.field))
+            return [int(look(MAX_PAGES_KEY) or 0)]
+        found = [stored_node({NODE_KEY: look(key)}) for key in self._node_keys()] or [{}]
+        return [each.get(kind.field, getattr(NodeSettings(), kind.field)) for each in found]
 
-    def _node_key(self, needed: bool = True) -> str:
-        """The key of the settings of the node whose directory this is."""
+    def _node_keys(self) -> list[str]:
+        """The keys of the settings of the nodes that are meant; UserError for a name of none."""
         if not is_server(self._store):
-            return node_key()
-        name = node_of(self._data_dir)
-        if not name and needed:
-            raise UserError(
-                f"{self._data_dir} is no node of this crawl: name the directory of the node with"
-                " --data-dir."
-            )
-        return node_key(name or "-")
+            return [node_key()]
+        head = f"{NODE_KEY}:"
+        every = sorted(key for key in self.reader.settings() if key.startswith(head))
+        found = [key for key in every if key.startswith(head + self._node)]
+        if self._node in ("", NOBODY) or len(found) == 1:
+            return found
+        names = ", ".join(key.removeprefix(head)[:NODE_CHARS] for key in every) or "none"
+        many = "Several nodes begin" if found else "No node of this crawl begins"
+        raise UserError(f"{many} with '{self._node}'; its nodes: {names}.")
 
     # -- the store ----------------------------------------------------------------------------
 
@@ -300,6 +313,11 @@ class Wheel:
                 return True
             time.sleep(LOOK)
         return False
+
+
+def _texts(name: str, values: Sequence[Any]) -> str:
+    """What a setting is; of nodes that differ, what it is on each of them."""
+    return " and ".join(dict.fromkeys(value_text(name, each) for each in values))
 
 
 def exclusion_lines(words: Iterable[str], known: bool = False) -> list[str]:

@@ -43,6 +43,7 @@ function drawLatest(pages) {
     return;
   }
   if (box.firstElementChild && box.firstElementChild.dataset.key === undefined) fill(box);
+  if (box.querySelector('[aria-expanded="true"]')) return; // somebody reads: what is open stays
   keyed(box, pages.slice(0, LATEST), (page) => `${page.at} ${page.url}`, makePage, (node, page) => setText(node.querySelector(".age"), ago(page.at)));
 }
 
@@ -51,5 +52,6 @@ function makePage(page) {
     el("span", { class: "age" }), page.label && el("span", { class: "tag" }, page.label), page.language && el("span", {}, language(page.language)),
     page.chars !== undefined && el("span", {}, `${count(page.chars)} characters`), page.outcome && page.outcome !== "ok" && el("span", { class: "tag" }, page.outcome));
   const list = el("ul", { class: "examples" }, urlButton(page.url));
-  return el("article", { class: "page" }, el("div", { class: "title" }, page.title || "(no title)"), list, meta, page.preview && el("p", { class: "preview" }, page.preview));
+  return el("article", { class: "page" }, el("div", { class: "title" }, page.title || "(no title)"), list, meta,
+    page.preview && el("p", { class: "preview" }, page.preview), page.kept && el("p", { class: "kept" }, `Its text is kept on ${page.kept}.`));
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.reading.end import YEAR, end_of
+from lycosa.node.end import YEAR, end_of
 
 NOW = 1_794_960_000.0  # 2026-11-18 00:00 UTC
 Line = dict[str, Any]
@@ -155,3 +155,21 @@ def test_a_slow_growth_has_its_digits() -> None:
 def test_lines_of_an_older_version_are_enough() -> None:
     lines = [{"at": NOW - 60.0, "state": "running"}, {"at": NOW, "state": "running"}]
     assert end_of(lines).at == NOW
+
+
+def test_a_young_crawl_is_judged_by_what_its_queue_does_now() -> None:
+    """Every queue grows at first."""
+    lines = [
+        {
+            "at": NOW + at,
+            "run": NOW,
+            "state": "running",
+            "queued": 100 * at if at < 60 else 6000 - 20 * (at - 60),
+            "pages": 50 * at,
+            "visits": 50 * at,
+        }
+        for at in range(0, 185, 5)
+    ]
+    found = end_of(lines)
+    assert found.at is not None and found.at - (NOW + 180) == pytest.approx(180, abs=5)
+    assert "grows" in end_of(lines[:12]).text

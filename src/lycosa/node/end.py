@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-WINDOW = 900.0  # seconds of the past that tell the future
+WINDOW = 900.0  # seconds of the past that tell the future, and no more than
+SHARE = 0.5  # of a run's time: a queue grows at first, whatever it does later
 LEAST = 30.0  # seconds of figures without which nothing is said
 YEAR = 365 * 86_400.0
 STEADY = 0.02  # share of all visits by which a queue may change and still be called steady
@@ -48,8 +49,10 @@ def _recent(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     is no speed: what was before it does not count."""
     last = lines[-1]
     found = [last]
+    age = last["at"] - last["run"] if "run" in last else WINDOW / SHARE
+    window = min(WINDOW, max(2 * LEAST, SHARE * age))
     for line in reversed(lines[:-1]):
-        old = last["at"] - line["at"] > WINDOW
+        old = last["at"] - line["at"] > window
         if old or line.get("run") != last.get("run") or line.get("state") != "running":
             break
         found.append(line)
