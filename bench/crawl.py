@@ -1,11 +1,18 @@
 """Measures the CPU per page of the real program, supervisor and engines, on a simulated web.
 
     python bench/crawl.py                 # the three budgets, on both stores, medians of 5 runs
-    python bench/crawl.py --all           # every scheme, size, host mix, archive and store
-    python bench/crawl.py --scheme https --size 80 --store sqlite --per-host 1,20 --keep text,warc
+    python bench/crawl.py --against ../before    # in turns with another checkout, compiled as well
+    python bench/crawl.py --shape simple --all   # every scheme, size, host mix, archive and store
+    python bench/crawl.py --scheme https --size 80 --store sqlite --keep text,warc
     python bench/crawl.py --profile       # the split by part, from a sampling profile (py-spy)
     python bench/crawl.py --memory        # 1,000 and 5,000 really in flight, on slow hosts
     python bench/crawl.py --quick         # a few seconds, figures mean nothing
+
+The web has the shape of the real one: sizes of sites by a Pareto law, 100 links a page (half of
+them name their host, 5 lead to other domains, some of these unknown), URLs of 55 characters. The
+crawl begins with one host for four pages, and visits most of them more than once, so that of the
+links of a page about 34 are new; 'new' is what the store counted. With --shape simple all sites are
+alike, links repeat, and each host is visited once: for comparison with older figures.
 
 The CPU of the simulated web is not counted. The speed of a shared machine varies, so a fixed
 reference loop is timed beside each run. 'us/page' contains the start-up. 'steady' does not: the
@@ -18,6 +25,7 @@ import argparse
 import itertools
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,11 +37,12 @@ from pathlib import Path
 from measure import postgres, runs, split
 from measure.runs import Cost, Job
 
-LINKS = {80: 60, 240: 100}
-BUDGETS = {(False, 80_000): 2000, (True, 80_000): 3000, (True, 240_000): 4000}  # us
+LINKS = {80: 60, 240: 100}  # of pages in simple webs; in real ones it is always REAL_LINKS
+REAL_LINKS = 100
+BUDGETS = {(False, 80_000): 1600, (True, 80_000): 2000, (True, 240_000): 2900}  # us, real shape
 SLOW_SECONDS = 15.0  # below the limit for the first byte
 HEADER = (
-    f"{'':44} us/page  steady  pages/s     MB  TCP   TLS  trips/page"
+    f"{'':54} us/page  steady  pages/s     MB  TCP   TLS   new  trips/page"
     "  server us  web us  ref ms  load"
 )
 
@@ -55,10 +64,17 @@ def cases(args: argparse.Namespace) -> list[Job]:
     if not named and not args.all:
         large = Job(https=True, size=240_000, links=LINKS[240])
         found += [replace(large, store=store) for store in stores]
-    found = [replace(j, site_pages=args.site_pages if j.per_host == 1 else 0) for j in found]
+    if args.shape == "real":
+        found = [replace(job, visits=args.visits, links=REAL_LINKS) for job in found]
+    else:
+        found = [replace(j, site_pages=args.site_pages if j.per_host == 1 else 0) for j in found]
     found.sort(key=lambda job: (job.store != "sqlite", job.size))
     common = {"workers": args.workers, "engines": args.engines, "servers": args.servers}
-    return [replace(job, pages=args.pages, delay=args.delay, **common) for job in found]
+    found = [replace(job, pages=args.pages, delay=args.delay, **common) for job in found]
+    if not args.against:
+        return found
+    other = str(args.against.resolve())
+    return [each for job in found for each in (job, replace(job, code=other))]
 
 
 def _words(given: str, default: str) -> list[str]:
@@ -69,9 +85,12 @@ def measure(args: argparse.Namespace, jobs: list[Job]) -> None:
     """Runs all cases in turn, again and again, so that a slow minute of the machine hits each."""
     costs: dict[Job, list[Cost]] = {job: [] for job in jobs}
     starts: dict[Job, list[Cost]] = {job: [] for job in jobs}
-    told = {(job.links, job.per_host, job.distinct_links()) for job in jobs}
-    for links, per_host, distinct in sorted(told):
-        print(f"{links} links a page, {per_host} page(s) a host: {distinct} different ones")
+    told = {
+        (job.world.links, job.visits or job.per_host, job.distinct_links())
+        for job in (replace(job, code="") for job in jobs)
+    }
+    for links, visits, distinct in sorted(told):
+        print(f"up to {links} links a page, {visits} page(s) a host: {distinct:.0f} different")
     with postgres.started(any(job.store == "postgres" for job in jobs)) as server:
         for _ in range(args.repeats):
             for job in jobs:
@@ -87,17 +106,30 @@ def measure(args: argparse.Namespace, jobs: list[Job]) -> None:
     print(HEADER)
     for job in jobs:
         show(job, runs.median(costs[job]), runs.median(starts[job]), trips.get(job))
+        if job.code:
+            compare(costs[job], costs[replace(job, code="")])
     begin = runs.median([cost for each in starts.values() for cost in each])
     print(f"start-up and end, measured by a crawl of one page: {begin.cpu_us / 1000:.0f} ms of CPU")
 
 
+def compare(before: list[Cost], ours: list[Cost]) -> None:
+    """The other checkout's CPU per page, in times of ours, turn by turn."""
+    pairs = sorted(a.cpu_us / b.cpu_us for a, b in zip(before, ours, strict=True))
+    server = [a.server_us / b.server_us for a, b in zip(before, ours, strict=True) if b.server_us]
+    of_server = f"; of the server {statistics.median(server):.2f}" if server else ""
+    print(f"    before / ours, by turns: {statistics.median(pairs):.3f}"
+          f" ({pairs[0]:.3f} to {pairs[-1]:.3f}){of_server}")  # fmt: skip
+
+
 def show(job: Job, cost: Cost, start: Cost, trips: float | None) -> None:
     steady = cost.cpu_us - start.cpu_us / cost.pages
-    budget = BUDGETS.get((job.https, job.size)) if job.per_host == 1 and not job.warc else None
+    budget = BUDGETS.get((job.https, job.size)) if job.visits and not job.warc else None
     met = "" if budget is None else f"  budget {budget}: {'met' if cost.cpu_us <= budget else 'NO'}"
+    label = job.name + (", before" if job.code else "")
+    told = cost.exchanges if trips is None else trips
     print(
-        f"{job.name:44} {cost.cpu_us:7.0f} {steady:7.0f} {cost.pages_s:8.0f} {cost.rss_mb:6.0f}"
-        f" {cost.tcp:5.2f} {cost.tls:5.2f} {cost.exchanges if trips is None else trips:10.4f}"
+        f"{label:54} {cost.cpu_us:7.0f} {steady:7.0f} {cost.pages_s:8.0f} {cost.rss_mb:6.0f}"
+        f" {cost.tcp:5.2f} {cost.tls:5.2f} {cost.new:5.1f} {told:10.4f}"
         f" {cost.server_us:10.0f} {cost.web_us:7.0f} {cost.reference_ms:7.0f} {cost.load:5.1f}{met}"
     )
 
@@ -177,6 +209,11 @@ def memory(args: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="every combination")
+    parser.add_argument("--shape", choices=("real", "simple"), default="real", help="of the web")
+    parser.add_argument(
+        "--visits", type=int, default=4, help="pages for each seed, in a real shape"
+    )
+    parser.add_argument("--against", type=Path, help="another checkout, measured in turns")
     parser.add_argument("--scheme", default="", help="http,https")
     parser.add_argument("--size", default="", help="KB of HTML: 80,240")
     parser.add_argument("--per-host", default="", help="pages a host: 1,20")

@@ -7,7 +7,8 @@ or in DIR, where a later run finds it again. Of a hundred pages one says what an
 and four nearly; with --alike all pages say nearly the same. The export runs in a process of its
 own: its peak memory at a tenth of the pages and at all of them tells whether memory is flat, and
 each with --exact-only besides what it costs to mark near-duplicates. The counts in the store and in
-the files are compared.
+the files are compared. Exit code 1 if memory is not flat; with fewer than 500,000 pages nobody can
+tell, because a tenth of them does not fill what an export holds in memory.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ WORDS_PER_PAGE = 500
 PIECES = 10  # that a text is made of
 NOW_MS = 1_767_607_200_000
 LANGUAGES = ("en", "de", "fr", "es", "ru", "ja")
+FLAT = 1.05  # how much more memory ten times the pages may take
+TELLING = 500_000  # pages from which on it is judged
 
 
 def make(root: Path, pages: int, alike: bool) -> None:
@@ -143,7 +146,8 @@ def child(root: Path, out: Path, format_: str, limit: int, exact_only: bool) -> 
     print(json.dumps({**done, "wall": took, "cpu": spent, "peak": peak}))
 
 
-def measured(root: Path, out: Path, format_: str, pages: int, limit: int, exact_only: bool) -> None:
+def measured(root: Path, out: Path, format_: str, pages: int, limit: int, exact_only: bool) -> int:
+    """Export in a process of its own, print what it took, and return its peak memory."""
     words = [sys.executable, __file__, "--child", str(root), str(out), format_, str(limit)]
     words.append("exact" if exact_only else "near")
     done = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
@@ -159,12 +163,25 @@ def measured(root: Path, out: Path, format_: str, pages: int, limit: int, exact_
         f" marked {', '.join(f'{count:,} {kind}' for kind, count in marked.items()) or 'none'}",
         flush=True,
     )
+    return int(done["peak"])
 
 
-def main() -> None:
+def judged(pages: int, peaks: dict[bool, list[int]]) -> int:
+    """Say whether memory is flat; the exit code."""
+    grown = max(all_ / tenth for tenth, all_ in peaks.values())
+    if pages < TELLING:
+        return 0
+    flat = grown <= FLAT
+    told = "met" if flat else "MISSED"
+    print(f"memory for ten times the pages: {grown:.3f} times ({FLAT} at most: {told})")
+    return 0 if flat else 1
+
+
+def main() -> int:
     if sys.argv[1:2] == ["--child"]:
         where, out, format_, most, marks = sys.argv[2:]
-        return child(Path(where), Path(out), format_, int(most), marks == "exact")
+        child(Path(where), Path(out), format_, int(most), marks == "exact")
+        return 0
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--format", default="parquet")
@@ -180,12 +197,14 @@ def main() -> None:
             make(root, pages, given.alike)
             print(f"{pages:,} pages made in {time.monotonic() - begin:.0f} s")
         both = (False, True) if given.format in OF_COLUMNS else (False,)
+        peaks: dict[bool, list[int]] = {exact_only: [] for exact_only in both}
         for number, (limit, exact_only) in enumerate(product((pages // 10, 0), both)):
             made = Path(place) / f"out-{number}"
-            measured(root, made, given.format, pages, limit, exact_only)
-    return None
+            peak = measured(root, made, given.format, pages, limit, exact_only)
+            peaks[exact_only].append(peak)
+    return judged(pages, peaks)
 
 
 if __name__ == "__main__":
     os.environ.pop("LYCOSA_DATA_DIR", None)
-    main()
+    sys.exit(main())

@@ -1,18 +1,22 @@
 """Measures what the frontier costs per page, on stores that hold millions of queued URLs.
 
-    python bench/frontier.py                          # both stores, 1 M URLs in 1 M domains
-    python bench/frontier.py --store postgres --urls 1000000 10000000 40000000
+    python bench/frontier.py                          # both stores, 1 M URLs
+    python bench/frontier.py --store sqlite --urls 1000000 10000000 40000000 --dir /var/tmp/stores
+    python bench/frontier.py --against ../before --repeats 3 --dir /var/tmp/stores
     python bench/frontier.py --crawl --store postgres --urls 10000000 --seconds 90
     python bench/frontier.py --quick                  # a few seconds, figures mean nothing
 
-The stores are filled by SQL, then driven through the verbs that an engine uses, in its pattern:
-lease domains, commit a page of each with 60 links (5 of them new), give most domains back, refill
-the others. Every domain is given back after a visit or two, as when more domains wait than an
-engine holds: per page that is the dearest case. The time to make up the pages is not counted.
+The load has the shape of real sites (`stores/world.py`): 100 links a page, 34 of them new and 5 to
+other domains, sizes of sites by a Pareto law, half of the domains finished, ids from the real hash.
+The store is filled and driven through its verbs alone, in the pattern of an engine: lease domains,
+commit a page of each, give most domains back, refill the others. Every domain is given back after
+a visit or two, as when more domains wait than an engine holds: per page that is the dearest case.
+The time to make up the pages is not counted.
 
-With --dir the filled stores are kept; --fill ends after filling, so that filling and measuring can
-be done apart. With --crawl two engines of the real program work on a filled server, and the server
-is watched. PostgreSQL comes from the wheel that the tests use.
+With --against another checkout (its C modules compiled) is measured in turns with this one, each on
+copies of a store that it filled itself. With --dir the filled stores are kept; --fill ends after
+filling. With --crawl two engines of the real program work on a filled server, and the server is
+watched. PostgreSQL comes from the wheel that the tests use.
 """
 
 from __future__ import annotations
@@ -21,178 +25,133 @@ import argparse
 import os
 import shutil
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
 
-from lycosa.records import Lease, QueuedUrl
+from measure import runs
 from stores import ancestor, engines
-from stores.stores import Filled, FilledPostgres, FilledSqlite
-from stores.world import Pages
+from stores.stores import PostgresStore, Store, copied
+from stores.turns import Code, Figures, Plan, contents, filled, medians, turn
 
-T = TypeVar("T")
 BATCH = 500
-KEPT = 100  # domains of a batch that are visited once more before they are given back
-VISITED = 75_000  # domains with URLs that are done; no measurement visits more
+HEAD = (
+    f"  {'':38} client  server    lock (cpu)  written   log  reads KB read"
+    "    lease /  p99    commit /  p99  pages/s  links  sent   new  pages  ref"
+)
+COMPARED = ("client", "server", "lock", "lock cpu", "written", "log", "reads", "commit", "pages/s")
 
 
-@dataclass
-class Cost:
-    """What a run of batches took."""
-
-    pages: int = 0
-    handed: int = 0  # URLs that leases brought
-    seconds: float = 0.0
-    client: float = 0.0  # seconds of CPU
-    server: float = 0.0
-    backend: float = 0.0
-    written: int = 0
-    times: dict[str, list[float]] = field(default_factory=dict)
-
-    def ms(self, verb: str, part: float) -> float:
-        found = sorted(self.times.get(verb, [0.0]))
-        return found[min(len(found) - 1, int(len(found) * part))] * 1000
-
-
-class Driver:
-    """An engine without a network."""
-
-    def __init__(self, filled: Filled, pages: Pages, batch: int) -> None:
-        self.filled, self.pages, self.batch = filled, pages, batch
-        self.store: Any = filled.open()
-        self.engine_id = self.store.register("bench", os.getpid(), "bench", "/bench")
-        self.kept: list[tuple[Lease, QueuedUrl]] = []
-        self.cost = Cost()
-
-    def run(self, seconds: float, most: int) -> Cost:
-        """Commits batches until the time is over, at most so many."""
-        self.cost = cost = Cost()
-        server, backend = self.filled.server_cpu(), self.filled.backend_cpu(self.store)
-        written, begin = self.filled.written(), time.monotonic()
-        for _ in range(most):
-            self.round()
-            if time.monotonic() - begin > seconds:
-                break
-        cost.seconds = time.monotonic() - begin
-        cost.server = self.filled.server_cpu() - server
-        cost.backend = self.filled.backend_cpu(self.store) - backend
-        cost.written = self.filled.written() - written
-        return cost
-
-    def round(self) -> None:
-        visits = self.kept
-        leases = self.timed("lease", self.store.lease, self.engine_id, self.batch - len(visits))
-        self.cost.handed += sum(len(lease.urls) for lease in leases)
-        visits = visits + [(lease, lease.urls[0]) for lease in leases if lease.urls]
-        keep = {lease.domain_id: lease for lease in leases[: self.batch // 5] if lease.urls}
-        batch = self.pages.batch(visits, set(keep), self.store.now_ms())
-        self.timed("commit", self.store.commit, self.engine_id, batch)
-        self.cost.pages += len(batch.pages)
-        runs = self.timed("refill", self.store.refill, list(keep))
-        self.kept = [(keep[ident], urls[0]) for ident, urls in runs.items() if urls]
-
-    def timed(self, verb: str, call: Callable[..., T], *args: Any) -> T:
-        begin, cpu = time.perf_counter(), time.process_time()
-        result = call(*args)
-        self.cost.client += time.process_time() - cpu
-        self.cost.times.setdefault(verb, []).append(time.perf_counter() - begin)
-        return result
-
-    def close(self) -> None:
-        self.store.close()
-
-
-def show(label: str, cost: Cost) -> None:
-    per = 1e6 / max(1, cost.pages)
-    handed = cost.handed / max(1, len(cost.times.get("lease", ())))
+def show(label: str, f: Figures) -> None:
     print(
-        f"  {label:<34} lease {cost.ms('lease', 0.5):6.1f} /{cost.ms('lease', 0.99):6.1f} ms"
-        f" ({handed:.0f} URLs)"
-        f"  commit {cost.ms('commit', 0.5):6.1f} /{cost.ms('commit', 0.99):6.1f} ms"
-        f"  server {cost.server * per:5.0f} ({cost.backend * per:.0f}) us"
-        f"  client {cost.client * per:5.0f} us  written {cost.written / max(1, cost.pages):6.0f} B"
-        f"  {cost.pages / cost.seconds:6.0f} pages/s ({cost.pages} pages)",
+        f"  {label:<38} {f['client']:6.0f} {f['server']:7.0f}"
+        f" {f['lock']:7.0f} ({f['lock cpu']:4.0f})"
+        f" {f['written']:7.1f} {f['log']:5.1f} {f['reads']:6.1f} {f['read']:7.1f}"
+        f" {f['lease']:8.1f} /{f['lease p99']:5.0f} {f['commit']:9.1f} /{f['commit p99']:5.0f}"
+        f" {f['pages/s']:8.0f} {f['links']:6.1f} {f['sent']:5.1f} {f['new']:5.1f}"
+        f" {f['pages']:6.0f} {f['reference']:4.0f}",
         flush=True,
     )
 
 
-def opened(kind: str, root: Path, urls: int) -> Filled:
-    folder = root / f"{kind}-{urls}"
-    return FilledPostgres(folder) if kind == "postgres" else FilledSqlite(folder)
+def show_ratios(label: str, other: Figures, ours: Figures) -> None:
+    """How many times as much the other checkout takes."""
+    ratios = (f"{name} {other[name] / ours[name]:.2f}" for name in COMPARED if ours[name])
+    print(f"  {label:<38} {', '.join(ratios)}", flush=True)
 
 
-def fill(filled: Filled, args: argparse.Namespace, urls: int) -> None:
-    if filled.exists():
+def tell_contents(code: Code, store: Store) -> None:
+    told = contents(store)
+    sizes: dict[str, int] = told["sizes"]
+    each = {name: size / told["queued"] for name, size in sizes.items()}
+    most = sorted(each, key=each.__getitem__, reverse=True)[:8]
+    parts = ", ".join(f"{name} {each[name]:.1f}" for name in most if each[name] >= 0.05)
+    print(
+        f"  {code.label}: {told['queued']:,} URLs queued in {told['domains']:,} domains, filled in"
+        f" {told['seconds']:.0f} s; {sum(each.values()):.1f} bytes a queued URL: {parts}",
+        flush=True,
+    )
+
+
+def measure(args: argparse.Namespace, codes: list[Code], kind: str, root: Path, plan: Plan) -> None:
+    """All checkouts by turns, again and again, so that a slow minute hits each."""
+    sources = {}
+    for code in codes:
+        sources[code] = filled(code, root, kind, plan, any_code=args.filled_before)
+        tell_contents(code, sources[code])
+    if args.fill:
         return
-    begin = time.monotonic()
-    size = filled.fill(urls, args.domains, min(VISITED, args.domains // 2))
-    print(f"  {size:.0f} bytes per URL; filled in {time.monotonic() - begin:.0f} s", flush=True)
+    found: dict[Code, list[dict[str, Figures]]] = {code: [] for code in codes}
+    for _ in range(args.repeats):
+        for code in codes:
+            with runs.turn(args.lock):
+                found[code].append(turn(code, sources[code], plan))
+    middle = {code: medians(turns) for code, turns in found.items()}
+    print(HEAD)
+    for name in middle[codes[0]]:
+        for code in codes:
+            show(f"{name}, {code.label}" if len(codes) > 1 else name, middle[code][name])
+        for code in codes[:-1]:
+            show_ratios(f"{name}, {code.label} / ours", middle[code][name], middle[codes[-1]][name])
 
 
-def measure(filled: Filled, args: argparse.Namespace, urls: int) -> None:
-    """Measures it with warm caches, without page images in the log, and with cold caches."""
-    if isinstance(filled, FilledPostgres):
-        print(f"  {filled.server.settings()}")
-    most = VISITED // args.batch // 3
-    seed = time.time_ns()  # links that one run found are not new to the next
-    pages = Pages(urls, args.domains, seed)
-    filled.calm(min(VISITED, args.domains // 2))
-    driver = Driver(filled, pages, args.batch)
-    driver.run(args.seconds / 4, most // 4)
-    warm = driver.run(args.seconds, most)
-    show("warm", warm)
-    if isinstance(filled, FilledPostgres):
-        filled.server.set("full_page_writes", "off")
-        time.sleep(0.5)
-        show("warm, no page images in the log", driver.run(args.seconds / 2, most // 4))
-        filled.server.set("full_page_writes", "on")
-    driver.close()
-    how = filled.chill(whole=not args.quick)
-    driver = Driver(filled, Pages(urls, args.domains, seed + 1), args.batch)
-    show(f"cold ({how})", driver.run(args.seconds / 2, most // 4))
-    driver.close()
-    if isinstance(filled, FilledPostgres) and not args.no_ancestor:
-        ours = warm.server * 1e6 / max(1, warm.pages)
-        for name, (first, last, count) in ancestor.measure(filled.server, args.seconds / 2).items():
-            print(
-                f"  {name:<34} server {first:.0f} -> {last:.0f} us per claim ({count} claims): "
-                f"{last / ours:.1f} times a page of ours",
-                flush=True,
-            )
+def crawl(args: argparse.Namespace, code: Code, root: Path, plan: Plan) -> None:
+    """The real program, or the ancestor's query, on a filled server."""
+    source = filled(code, root, "postgres", plan, any_code=args.filled_before)
+    store = copied(source, root / f"crawl-{os.getpid()}")
+    assert isinstance(store, PostgresStore)
+    store.start()
+    try:
+        print(f"  {store.server.settings()}")
+        if args.crawl:
+            print(engines.measure(store.server, plan, args.seconds, 2, args.workers))
+        if args.ancestor:
+            ancestor.show(store.server, plan.urls, args.seconds)
+    finally:
+        store.stop()
+        shutil.rmtree(store.folder)
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", choices=("sqlite", "postgres", "both"), default="both")
     parser.add_argument("--urls", type=int, nargs="+", default=[1_000_000])
-    parser.add_argument("--domains", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--engines", type=int, nargs="+", default=[1, 2, 4], help="at once")
+    parser.add_argument("--batches", type=int, default=16, help="committed warm; cold a quarter")
     parser.add_argument("--batch", type=int, default=BATCH, help="pages per commit")
+    parser.add_argument("--against", type=Path, help="another checkout")
+    parser.add_argument("--repeats", type=int, default=1, help="turns, of which medians are shown")
     parser.add_argument("--dir", type=Path, help="keep the filled stores here")
     parser.add_argument("--fill", action="store_true", help="only fill")
+    parser.add_argument(
+        "--filled-before", action="store_true", help="stores that older code filled will do"
+    )
     parser.add_argument("--crawl", action="store_true", help="run the real program on PostgreSQL")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of --crawl and --ancestor")
     parser.add_argument("--workers", type=int, default=5000, help="fetches at once, with --crawl")
-    parser.add_argument("--no-ancestor", action="store_true")
+    parser.add_argument("--ancestor", action="store_true", help="claims per URL, on PostgreSQL")
+    parser.add_argument("--lock", type=Path, help="a file that is locked during each turn")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     if args.quick:
-        args.urls, args.domains, args.seconds, args.batch = [5_000], 1_000, 0.5, 50
+        args.urls, args.batches, args.batch, args.engines = [3_000], 2, 20, [1, 2]
+    return args
+
+
+def main() -> None:
+    args = arguments()
+    codes = [Code("ours", Path(__file__).parents[1])]
+    if args.against:
+        codes.insert(0, Code("before", args.against.resolve()))
     root = args.dir or Path(tempfile.mkdtemp(prefix="lycosa-bench-"))
+    root.mkdir(parents=True, exist_ok=True)
     try:
         for urls in args.urls:
+            plan = Plan(urls, args.batch, args.batches, tuple(args.engines), not args.quick)
+            if args.crawl or args.ancestor:
+                crawl(args, codes[-1], root, plan)
+                continue
             for kind in ("sqlite", "postgres") if args.store == "both" else (args.store,):
-                print(f"{kind}, {urls:,} URLs in {args.domains:,} domains", flush=True)
-                filled = opened(kind, root, urls)
-                try:
-                    fill(filled, args, urls)
-                    if args.crawl and isinstance(filled, FilledPostgres):
-                        print(engines.measure(filled.server, args.seconds, 2, args.workers))
-                    elif not args.fill:
-                        measure(filled, args, urls)
-                finally:
-                    filled.stop()
+                print(f"{kind}, about {urls:,} URLs; us, KB and reads per page; ms", flush=True)
+                measure(args, codes, kind, root, plan)
     finally:
         if args.dir is None:
             shutil.rmtree(root, ignore_errors=True)

@@ -41,11 +41,13 @@ def fill(root: Path, rows: int) -> None:
     )
     numbers = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1)"
     db.execute(
-        f"{numbers} INSERT INTO domains (id, name, engine_id, ready_at, polite_at, delay_ms,"
-        " pages, queued) SELECT i, 'domain-' || i || '.example', i % 3 - 1, i, i,"
-        " i % 7 * 1000, i % 1000, i % 333 FROM n ORDER BY 1",
+        f"{numbers} INSERT INTO domains (id, name, idle, polite_at, delay_ms, pages, queued)"
+        " SELECT i, 'domain-' || i || '.example', i % 3 = 0, i, i % 7 * 1000, i % 1000, i % 333"
+        " FROM n ORDER BY 1",
         (rows,),
     )
+    db.execute("INSERT INTO ready (ready_at, id) SELECT id, id FROM domains WHERE id % 3 = 1")
+    db.execute("INSERT INTO held (id, engine_id) SELECT id, 1 FROM domains WHERE id % 3 = 2")
     url = "'https://domain-' || i || '.example/some/longer/path/' || i || '.html'"
     db.execute(
         f"{numbers} INSERT INTO queue SELECT i, i, i, {url}, 1, 0, 0 FROM n ORDER BY 1", (rows,)

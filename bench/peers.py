@@ -4,8 +4,9 @@
     python bench/peers.py --dir ~/peers              # medians of 3; only what is there runs
     python bench/peers.py --quick                    # a few seconds; installs nothing
 
-Three mixes. broad: hosts of 1,000 pages that link to each other, as many hosts as pages are
-fetched; what is not fetched stays queued. single: hosts of one page, all its links lead to itself.
+Four mixes. real: a web with the shape of the real one, as in bench/crawl.py. broad: hosts of 1,000
+pages that link to each other, as many hosts as pages are fetched; in both what is not fetched stays
+queued. single: hosts of one page, all its links lead to itself.
 sites: hosts of 20 pages, fetched to the end.
 
 The simulated web counts the pages: answers with 200 that are not robots.txt. CPU is that of the
@@ -19,7 +20,7 @@ without it, lycosa alone runs.
 - spider (npm @spider-rs/spider-rs): reported only; it asks for robots.txt of start hosts alone.
 - wget2 (Debian): recursive, robots.txt, pages kept as they are; no text, no persistence.
 
-The last two can't be told to stop after so many pages, so they have no part in the broad mix.
+The last two can't be told to stop after so many pages, so they have no part in these two.
 """
 
 from __future__ import annotations
@@ -36,16 +37,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lycosa.simweb.serve import SimWeb
-from measure import runs
+from measure import namespace, runs
 from measure.runs import Job
 
 HERE = Path(__file__).parent / "peer_crawlers"
-PORTS = (80, 443, 53)
-INSIDE = "BENCH_PEERS_INSIDE"
 SPIDER = "0.0.157"  # the last release with a compiled part for Linux in the registry
 LIMIT = 900  # seconds for one run of one peer
 MIXES = {
     "broad": Job(per_host=1, site_pages=1000),
+    "real": Job(visits=4, links=100),
     "single": Job(per_host=1),
     "sites": Job(per_host=20),
 }
@@ -97,30 +97,12 @@ def install(folder: Path) -> None:
         subprocess.run(["apt-get", "install", "-y", "-qq", "wget2"], check=True)
 
 
-def enter_namespace() -> None:
-    """Starts this program again where there is only loopback and our name server; returns if that
-    is not allowed."""
-    if os.environ.get(INSIDE) or os.geteuid() != 0 or not shutil.which("unshare"):
-        return
-    if subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True).returncode:
-        return
-    with tempfile.NamedTemporaryFile("w", prefix="resolv-", delete=False) as file:
-        file.write("nameserver 127.0.0.1\noptions timeout:5 attempts:2\n")
-    script = f'ip link set lo up && mount --bind {file.name} /etc/resolv.conf && exec "$@"'
-    words = ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
-    code = subprocess.run(
-        [*words, sys.executable, *sys.argv], env={**os.environ, INSIDE: "1"}
-    ).returncode
-    os.unlink(file.name)
-    raise SystemExit(code)
-
-
 def crawl(name: str, words: list[str], job: Job, folder: Path | None) -> Figures:
     """One run of one crawler on a fresh web."""
     with tempfile.TemporaryDirectory(prefix="lycosa-peer-") as home:
         root = Path(home)
         (root / "out").mkdir()
-        ports = PORTS if os.environ.get(INSIDE) else None
+        ports = namespace.PORTS if namespace.inside() else None
         with SimWeb(job.world, root / "log", processes=job.servers, ports=ports) as web:
             (root / "seeds.txt").write_text("".join(runs.seeds_of(job, web)))
             if name == "lycosa":
@@ -129,7 +111,7 @@ def crawl(name: str, words: list[str], job: Job, folder: Path | None) -> Figures
             for key, value in here.items():
                 words = [word.replace(key, value) for word in words]
             env = {**os.environ, "PEER_HOME": str(folder / "spider") if folder else ""}
-            if job.site_pages:
+            if job.site_pages or job.visits:
                 env["PEER_PAGES"] = str(job.pages)
             began = time.monotonic()
             with (root / "said.txt").open("w") as said:
@@ -156,9 +138,9 @@ def crawl(name: str, words: list[str], job: Job, folder: Path | None) -> Figures
 def compare(job: Job, args: argparse.Namespace) -> None:
     """Every crawler in turn, again and again."""
     todo = {"lycosa": [], **peers(args.dir)}
-    if job.site_pages:
+    if job.site_pages or job.visits:
         todo = {name: words for name, words in todo.items() if name in BOUNDED}
-    if not os.environ.get(INSIDE):
+    if not namespace.inside():
         todo = {"lycosa": []}
         print("no network namespace here (needs root on Linux): lycosa alone")
     many: dict[str, list[Figures]] = {name: [] for name in todo}
@@ -166,12 +148,13 @@ def compare(job: Job, args: argparse.Namespace) -> None:
     for _ in range(args.repeats):
         for name, words in todo.items():
             with runs.turn(args.lock):
-                single = replace(job, pages=1, per_host=1, site_pages=0)
+                single = replace(job, pages=1, per_host=1, site_pages=0, visits=0)
                 one[name].append(crawl(name, words, single, args.dir))
                 many[name].append(crawl(name, words, job, args.dir))
     of = f" of {job.site_pages:,}" if job.site_pages else ""
-    print(f"\n{'https' if job.https else 'http'}, {job.pages // job.per_host} hosts, "
-          f"{job.per_host} page(s){of} a host, {job.size // 1000} KB, {job.links} links; "
+    print(f"\n{'https' if job.https else 'http'}, {job.seeds or job.pages // job.per_host} hosts, "
+          f"{job.visits or job.per_host} page(s){of} a host, {job.size // 1000} KB, "
+          f"{job.links} links; "
           f"reference {runs.reference_ms():.0f} ms, load {os.getloadavg()[0]:.1f}")  # fmt: skip
     print(f"{'':8} us/page   steady  / lycosa  steady  pages  robots  pages/s     MB")
     base: tuple[float, float] = (0.0, 0.0)
@@ -210,11 +193,11 @@ def main() -> None:
     parser.add_argument("--lock", type=Path, help="a file that is locked during each run")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
-    if args.install and not os.environ.get(INSIDE):
+    if args.install and not namespace.inside():
         if args.dir is None:
             parser.error("--install needs --dir")
         install(args.dir)
-    enter_namespace()
+    namespace.enter()
     if args.quick:
         args.pages, args.repeats, args.mix, args.scheme = 30, 1, ["broad", "single"], "http"
     present = ", ".join(peers(args.dir)) or "none"
@@ -222,7 +205,9 @@ def main() -> None:
     for mix in args.mix:
         for scheme in args.scheme.split(","):
             job = replace(MIXES[mix], https=scheme == "https", pages=args.pages,
-                          size=args.size * 1000, links=args.links, delay=0.05)  # fmt: skip
+                          size=args.size * 1000, delay=0.05)  # fmt: skip
+            if not job.visits:
+                job = replace(job, links=args.links)
             compare(job, args)
 
 

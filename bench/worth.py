@@ -30,6 +30,7 @@ import zstandard
 from lycosa.page import html
 
 TYPE = "text/html; charset=utf-8"
+URL = "https://www.example.com/a/b.html"
 LEAST, MOST = 60_000, 100_000  # bytes of a real page
 PAGES = 200
 ROUNDS = 5
@@ -74,12 +75,9 @@ def measured(pages: list[bytes], rounds: int) -> Costs:
 
     parsed = [html.parse_html(page, TYPE) for page in pages]
     facts: list[Any] = [
-        LabelFacts(
-            "https://www.example.com/a/b.html", 200, lambda _: "", "text/html", each.title,
-            each.text, each.main, each.signs, len(each.links), "", page,
-        )
+        LabelFacts.of(each, URL, 200, lambda _: "", "text/html", "", page)
         for each, page in zip(parsed, pages, strict=True)
-    ]  # fmt: skip
+    ]
     steps: dict[str, Callable[[int], object]] = {
         "simhash": lambda n: simhash(parsed[n].main or parsed[n].text),
         "label": lambda n: label(facts[n]),

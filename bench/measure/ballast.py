@@ -1,24 +1,29 @@
 """Makes the frontier of a crawl large before it is measured.
 
 Ballast is domains that are known and have URLs queued, but are not due for years: a crawl carries
-them in its tables and never visits them.
+them in its store and never visits them. They come in through the store's own verbs.
 """
 
 from __future__ import annotations
 
-import contextlib
-import random
-import sqlite3
 import subprocess
+import time
+from itertools import islice
 from pathlib import Path
 
+from lycosa.frontier.protocol import StoreRules, open_frontier
+from lycosa.records import Url
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
+
 FAR_MS = 4_000_000_000_000  # a time that no run reaches
+AT_ONCE = 50_000  # URLs, or domains
 
 
 def burdened(words: list[str], home: Path, domains: int, urls: int) -> None:
     """Runs the crawl of a command for one page, then adds ballast to its frontier."""
     subprocess.run([*words, "--max-pages", "1"], check=True, stdout=subprocess.DEVNULL)
-    ballast(home / "data" / "crawl.sqlite", domains, urls)
+    ballast(home / "data", domains, urls)
 
 
 def resumed(words: list[str], home: Path) -> list[str]:
@@ -26,30 +31,20 @@ def resumed(words: list[str], home: Path) -> list[str]:
     return ["--resume" if word == str(home / "seeds.txt") else word for word in words]
 
 
-def ballast(database: Path, domains: int, urls: int) -> None:
-    """Adds so many domains, with so many queued URLs each."""
+def ballast(directory: Path, domains: int, urls: int) -> None:
+    """Adds so many domains, with so many queued URLs each, to the crawl on SQLite in a folder."""
     if domains <= 0:
         return
-    # Real ids are hashes, these are spread alike. Rows go in fast in the order of their key.
-    draw = random.Random(1)
-    ids = sorted({draw.getrandbits(63) for _ in range(domains)})
-    with contextlib.closing(sqlite3.connect(database)) as db:
-        db.execute("PRAGMA cache_size = -500000")
-        db.execute("CREATE TEMP TABLE load (i INTEGER, id INTEGER PRIMARY KEY)")
-        db.executemany("INSERT INTO load VALUES (?, ?)", enumerate(ids))
-        db.execute("CREATE TEMP TABLE each (k INTEGER PRIMARY KEY)")
-        db.executemany("INSERT INTO each VALUES (?)", [(k,) for k in range(urls)])
-        db.execute(
-            "INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued) "
-            "SELECT id, 'b' || i || '.test', 0, ?1, ?1, ?2 FROM load ORDER BY id", (FAR_MS, urls),
-        )  # fmt: skip
-        db.execute(
-            "INSERT INTO queue SELECT id, 1, i * 1000 + k, "
-            "'http://b' || i || '.test/a/page/of/it/' || k, 0, 0, 0 "
-            "FROM load CROSS JOIN each ORDER BY id, k"
-        )
-        db.execute(
-            "INSERT INTO seen SELECT id, i * 1000 + k, 1 FROM load CROSS JOIN each ORDER BY id, k"
-        )
-        db.commit()
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    # Stores take rows fast in the order of their key.
+    sites = sorted((domain_id(name), name) for name in (f"b{i}.test" for i in range(domains)))
+    pages = ((i, name, Url(f"http://{name}/a/page/{k}")) for i, name in sites for k in range(urls))
+    links = ((ident, fingerprint(url), url, 0, name, 0) for ident, name, url in pages)
+    store = open_frontier("sqlite", directory, StoreRules(), lambda: time.time_ns() // 10**6)
+    try:
+        store.load_in_bulk()
+        while chunk := list(islice(links, AT_ONCE)):
+            store.add(chunk)
+        for at in range(0, domains, AT_ONCE):
+            store.postpone([(ident, FAR_MS) for ident, _ in sites[at : at + AT_ONCE]])
+    finally:
+        store.close()

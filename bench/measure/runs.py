@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import lycosa
 from lycosa.simweb.pages import Pages
@@ -31,6 +31,11 @@ from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from lycosa.simweb.world import World
 from measure.postgres import Server
+
+# Of a web with the shape of the real one.
+SMALLEST_SITE = 50  # pages; the median is 88, the largest of thousands have 8,000
+MOST_LINKS = 1.22  # of a page, times the mean: small sites have fewer
+OUT_LINKS = 0.041  # share of them that lead to other domains: 5 of 122
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,15 @@ class Job:
     delay: float = 0.2
     servers: int = 1  # processes of the simulated web
     slow_seconds: float = 0.0  # that every host holds its answers
+    code: str = ""  # another checkout, whose program is run in place of ours
+    visits: int = 0  # pages for each seed, in a web with the shape of the real one; 0: another web
 
     @property
     def name(self) -> str:
         scheme = "https" if self.https else "http"
         hosts = "new host each" if self.per_host == 1 else f"{self.per_host} pages a host"
+        if self.visits:
+            hosts = f"real, {self.visits} a seed"
         kept = "WARC" if self.warc else "text"
         return f"{scheme:5} {self.size // 1000:3} KB  {hosts:15} {kept}  {self.store}"
 
@@ -62,20 +71,42 @@ class Job:
     def limits(self) -> tuple[str, ...]:
         """Flags that end the crawl where hosts have more pages than it may fetch. It ends long
         before a host's second visit is due, so links stay queued, as in any broad crawl."""
+        if self.visits:
+            return ("--max-pages", str(self.pages))
         if not self.site_pages or self.per_host > 1:
             return ()
         return ("--max-pages", str(self.pages), "--delay", "600")
 
-    def distinct_links(self) -> int:
-        """Different links of a home page."""
+    def distinct_links(self) -> float:
+        """Different links of a home page, in the mean."""
         world = World(self.world)
-        place = world.place(world.seeds()[0])
-        assert place is not None
-        hrefs = re.findall(b'<a href="([^"]*)"', Pages(world).own_part(place, place.site.root, 0))
-        return len(set(hrefs))
+        pages, counts = Pages(world), []
+        for name in world.seeds()[:200]:
+            place = world.place(name)
+            assert place is not None
+            hrefs = re.findall(b'<a href="([^"]*)"', pages.own_part(place, place.site.root, 0))
+            counts.append(len(set(hrefs)))
+        return statistics.mean(counts)
+
+    def environment(self) -> dict[str, str]:
+        """In which its program is started."""
+        if not self.code:
+            return dict(os.environ)
+        return {**os.environ, "PYTHONPATH": str(Path(self.code) / "src")}
+
+    @property
+    def seeds(self) -> int:
+        """How many domains the crawl begins with; 0: all. The others it finds by links."""
+        return -(-self.pages // self.visits) if self.visits else 0
 
     @property
     def world(self) -> WorldSpec:
+        if self.visits:
+            return WorldSpec(
+                seed=1, domains=-(-self.seeds * 3 // 2), pages=SMALLEST_SITE,
+                links=round(self.links * MOST_LINKS), page_bytes=self.size,
+                https=float(self.https), out_links=OUT_LINKS, plain=True, real=True,
+            )  # fmt: skip
         return WorldSpec(
             seed=1, domains=max(1, self.pages // self.per_host),
             pages=self.site_pages or self.per_host, page_bytes=self.size, links=self.links,
@@ -97,6 +128,7 @@ class Cost:
     tcp: float = 0.0  # connections per page
     tls: float = 0.0  # handshakes per page
     exchanges: float = 0.0  # with the store, per page
+    new: float = 0.0  # links per page that were not known
     reference_ms: float = 0.0
     load: float = 0.0
 
@@ -155,10 +187,20 @@ def raise_file_limit() -> None:
 
 def seeds_of(job: Job, web: SimWeb) -> Iterable[str]:
     scheme = "https" if job.https else "http"
-    return (f"{scheme}://{name}/\n" for name in web.seeds())
+    names = web.seeds()
+    return (f"{scheme}://{name}/\n" for name in names[: job.seeds or len(names)])
 
 
-def command(job: Job, web: SimWeb, root: Path, store: str, *more: str) -> list[str]:
+class Web(Protocol):
+    """What a crawl must know of a web to find its way there."""
+
+    @property
+    def nameserver(self) -> str: ...
+    @property
+    def port_map(self) -> str: ...
+
+
+def command(job: Job, web: Web, root: Path, store: str, *more: str) -> list[str]:
     """The crawl of a web, its seeds in `root`/seeds.txt, its data in `root`/data."""
     words = [
         "crawl", root / "seeds.txt", "--email", "bench@lycosa.example", "--data-dir", root / "data",
@@ -172,10 +214,11 @@ def command(job: Job, web: SimWeb, root: Path, store: str, *more: str) -> list[s
     return [sys.executable, "-m", "lycosa", *map(str, words), *job.limits, *more]
 
 
-def status(root: Path, store: str) -> dict[str, Any]:
+def status(root: Path, store: str, job: Job | None = None) -> dict[str, Any]:
     """What `lycosa status` says; {} while it has nothing to tell."""
     words = ["status", "--data-dir", root / "data", "--store", store, "--json"]
-    told = subprocess.run([sys.executable, "-m", "lycosa", *map(str, words)], capture_output=True)
+    command = [sys.executable, "-m", "lycosa", *map(str, words)]
+    told = subprocess.run(command, capture_output=True, env=job.environment() if job else None)
     found: dict[str, Any] = json.loads(told.stdout) if told.returncode == 0 else {}
     return found
 
@@ -189,7 +232,7 @@ def run(
     store: str = "",
 ) -> Cost:
     """Crawls to the end. `watch` is called once the program has started, and may look at it."""
-    _compile()
+    _compile(job.code)
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
         root = Path(name)
         if not store:
@@ -204,10 +247,11 @@ def run(
 
 
 @functools.cache
-def _compile() -> None:
+def _compile(code: str) -> None:
     """Compiles lycosa's modules, as pip does for users. Where Python is told to write no bytecode,
     every start would compile them all, which takes a third of a start."""
-    compileall.compile_dir(Path(lycosa.__file__).parent, quiet=2)
+    folder = Path(code) / "src/lycosa" if code else Path(lycosa.__file__).parent
+    compileall.compile_dir(folder, quiet=2)
 
 
 def _measure(
@@ -222,7 +266,9 @@ def _measure(
     cost = Cost(load=os.getloadavg()[0], reference_ms=reference_ms())
     before = server.cpu() if server else 0.0
     began, web_before = time.monotonic(), web.cpu_seconds()
-    process = subprocess.Popen(command(job, web, root, store, *more), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command(job, web, root, store, *more), stdout=subprocess.DEVNULL, env=job.environment()
+    )
     if watch:
         watch(process, root)
     _, code, usage = os.wait4(process.pid, 0)
@@ -230,10 +276,12 @@ def _measure(
     seconds = time.monotonic() - began
     if process.returncode != 0:
         raise SystemExit(f"the crawl failed with exit code {process.returncode}")
-    found = status(root, store)
+    found = status(root, store, job)
     cost.pages = float(found["pages"])
     cost.cpu_us = (usage.ru_utime + usage.ru_stime) * 1e6 / cost.pages
     cost.pages_s = cost.pages / seconds
+    begun_with = job.seeds or len(web.seeds())
+    cost.new = (found["pages"] + found["queued"] - begun_with) / cost.pages
     cost.rss_mb = usage.ru_maxrss * 1024 / 1e6
     cost.server_us = (server.cpu() - before) * 1e6 / cost.pages if server else 0.0
     cost.web_us = (web.cpu_seconds() - web_before) * 1e6 / cost.pages

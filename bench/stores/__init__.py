@@ -1,1 +1,1 @@
-"""Parts of bench/frontier.py: frontiers of any size, filled by SQL, and what to compare."""
+"""Parts of bench/frontier.py: frontiers of any size, filled through their verbs, and engines."""

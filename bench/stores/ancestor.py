@@ -12,8 +12,12 @@ import time
 import psycopg
 
 from stores.server import Server, backend_cpu
-from stores.world import GROUP, URL_SQL
 
+GROUP = 5  # URLs of one domain that came together
+DOMAINS = 1_000_000
+URL_SQL = (
+    "'https://www.site' || {d} || '.example/articles/2026/a-title-of-some-words-' || {i} || '.html'"
+)
 FILL = """
 CREATE TABLE old_domains (id int8 PRIMARY KEY, ready_at int8 NOT NULL) WITH (fillfactor = 70);
 INSERT INTO old_domains SELECT n, 0 FROM generate_series(0::int8, {domains} - 1) AS n;
@@ -40,11 +44,20 @@ RETURNING domain_id
 VISITED = "UPDATE old_domains SET ready_at = %(until)s WHERE id = %(id)s"
 
 
-def fill(db: psycopg.Connection[tuple[object, ...]], urls: int, domains: int) -> None:
+def show(server: Server, urls: int, seconds: float) -> None:
+    with psycopg.connect(server.url, autocommit=True) as db:
+        if not db.execute("SELECT to_regclass('old_urls') IS NOT NULL").fetchall()[0][0]:
+            _fill(db, urls)
+    for name, (first, last, count) in measure(server, seconds).items():
+        print(f"  {name:<38} server {first:.0f} -> {last:.0f} us per claim ({count} claims)")
+
+
+def _fill(db: psycopg.Connection[tuple[object, ...]], urls: int) -> None:
     url = URL_SQL.format(d="n % 1000000", i="n")
-    for part in FILL.format(urls=urls, domains=domains, group=GROUP, url=url).split(";\n"):
+    for part in FILL.format(urls=urls, domains=DOMAINS, group=GROUP, url=url).split(";\n"):
         if part.strip():
             db.execute(part.encode())
+    db.execute("VACUUM ANALYZE old_domains, old_urls")
 
 
 def measure(server: Server, seconds: float) -> dict[str, tuple[float, float, int]]:

@@ -16,14 +16,15 @@ from pathlib import Path
 
 import psycopg
 
+from lycosa.frontier.protocol import StoreRules, open_frontier
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from stores.server import Server
+from stores.turns import Plan
+from stores.world import FINISHED, Load, Site, kind_of
 
-BALLAST = """
-UPDATE domains SET ready_at = ready_at + 864000000, polite_at = ready_at + 864000000
-WHERE ready_at < 864000000 + (extract(epoch FROM clock_timestamp()) * 1000)::int8
-"""
+TEN_DAYS_MS = 864_000_000
+AT_ONCE = 10_000  # domains postponed
 SESSIONS = """
 SELECT pid, coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0)::float8
 FROM pg_stat_activity WHERE application_name LIKE 'lycosa%'
@@ -31,7 +32,6 @@ FROM pg_stat_activity WHERE application_name LIKE 'lycosa%'
 COUNTS = """
 SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()
 """
-PAGES = "SELECT count(*) FROM pages WHERE status > 0"
 EVERY = 0.1  # seconds until the server is looked at again
 
 
@@ -45,12 +45,13 @@ class Seen:
     flying: list[int] = field(default_factory=list)  # connections to the simulated web
 
 
-def measure(server: Server, seconds: float, engines: int, workers: int) -> str:
-    with psycopg.connect(server.url, autocommit=True) as db:
-        db.execute("DELETE FROM crawl")
-        db.execute(BALLAST.encode())
-        db.execute("VACUUM ANALYZE domains")
-    before = _one(server, PAGES)  # a measurement may have left some
+def measure(server: Server, plan: Plan, seconds: float, engines: int, workers: int) -> str:
+    store = open_frontier(server.url, Path(), StoreRules(), lambda: 0)
+    load, until = Load(plan.urls), store.now_ms() + TEN_DAYS_MS
+    due = [(Site(d).ident, until) for d in range(load.domains) if kind_of(d) != FINISHED]
+    for at in range(0, len(due), AT_ONCE):
+        store.postpone(due[at : at + AT_ONCE])
+    before = store.totals()[0]
     latency = 8.0 if workers > 1000 else 0.2
     spec = WorldSpec(
         seed=1, domains=4 * workers, pages=20, page_bytes=20_000, links=60, https=0.0,
@@ -70,7 +71,8 @@ def measure(server: Server, seconds: float, engines: int, workers: int) -> str:
             command = [sys.executable, "-m", "lycosa", *map(str, words)]
             crawl = subprocess.Popen(command, stdout=subprocess.DEVNULL)
             found = watch(server, crawl, web.http_port)
-        pages = _one(server, PAGES) - before
+        pages = store.totals()[0] - before
+        store.close()
     assert crawl.returncode == 0, "the crawl failed"
     return told(found, engines, workers, pages / seconds)
 
@@ -115,8 +117,3 @@ def _connections(port: int) -> int:
     suffix = f":{port:04X}"
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     return sum(1 for line in lines if line.split()[2].endswith(suffix) and line.split()[3] == "01")
-
-
-def _one(server: Server, query: str) -> int:
-    with psycopg.connect(server.url, autocommit=True) as db:
-        return int(db.execute(query.encode()).fetchall()[0][0])

@@ -64,16 +64,32 @@ class Server:
 
     def cpu(self) -> float:
         """Seconds of CPU of all its processes, those that have ended included."""
-        head = int((self.folder / "postmaster.pid").read_text().split()[0])
+        head, *others = self._processes()
         total = sum(_stat(head)[11:15])
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = _stat(int(path.parent.name))
-            except (OSError, IndexError):
-                continue
-            if fields[1] == head:
-                total += fields[11] + fields[12]
+        for pid in others:
+            with suppress(OSError, IndexError):
+                total += sum(_stat(pid)[11:13])
         return total / TICKS
+
+    def io(self) -> tuple[int, int]:
+        """Bytes that its processes wrote to files, and read from disks, so far; those that have
+        ended are in the kernel's account of the first one."""
+        written = read = 0
+        for pid in self._processes():
+            with suppress(OSError):
+                words = Path(f"/proc/{pid}/io").read_text().split()
+                written += int(words[words.index("wchar:") + 1])
+                read += int(words[words.index("read_bytes:") + 1])
+        return written, read
+
+    def blocks(self) -> int:
+        """Blocks that were not in its own memory when they were needed."""
+        return int(self._query("SELECT sum(blks_read) FROM pg_stat_database"))
+
+    def _processes(self) -> list[int]:
+        """The server's first process and its children."""
+        head = int((self.folder / "postmaster.pid").read_text().split()[0])
+        return [head, *map(int, Path(f"/proc/{head}/task/{head}/children").read_text().split())]
 
     def _query(self, query: str, *values: Any) -> Any:
         with psycopg.connect(self.url, autocommit=True) as db:

@@ -1,238 +1,193 @@
-"""The two stores, filled by SQL: each is opened by its real class and tells what it has cost."""
+"""The two stores as files: where they lie, how they are copied, what is in memory of them, and what
+their disks and servers did.
+
+Tables are not known here but by the sizes that the databases tell of all of them.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import subprocess
 import time
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import psycopg
 
-from lycosa.frontier.postgres.frontier import PostgresFrontier
-from lycosa.frontier.protocol import StoreRules
-from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from stores import ancestor, world
-from stores.server import SETTINGS, Server, backend_cpu, empty_cache, warm_cache
-from stores.world import DONE, DONE_FROM, FP_SQL, GROUP, ID_SQL, PER_DOMAIN, URL_SQL
+from lycosa.frontier.protocol import DATABASE
+from stores.server import SETTINGS, Server, empty_cache, warm_cache
 
-# Rows come domain by domain within a round, and in as many rounds as a domain has groups of URLs:
-# the URLs of one page lie together, those of a domain do not.
-SEEN = """
-INSERT INTO seen (domain_id, fp, ord)
-SELECT {id}, {fp}, {base} + u.i FROM {domains}, {numbers} ORDER BY 1, 3
+PG_SIZES = """
+SELECT relname, pg_total_relation_size(oid) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """
-QUEUE = """
-INSERT INTO queue (domain_id, ord, fp, depth, attempts, flags, url)
-SELECT {id}, {base} + u.i, {fp}, 1, 0, 0, {url}
-FROM {domains}, {numbers} ORDER BY 1, 2
+SQLITE_SIZES = """
+SELECT coalesce(s.tbl_name, d.name), sum(d.pgsize)
+FROM dbstat('main', 1) AS d LEFT JOIN sqlite_schema AS s ON s.name = d.name GROUP BY 1
 """
-DOMAINS = """
-INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued)
-SELECT {id}, 'site' || d.n || '.example', 0, {now} - 3600000 + d.n, 0, {each}
-FROM {domains} ORDER BY 1
-"""
-ORIGINS = """
-INSERT INTO origins (domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason)
-SELECT {id}, 'https://www.site' || d.n || '.example', {now}, 200, {rules}, 0, 0, ''
-FROM {domains} ORDER BY 1
-"""
-FILES = """
-SELECT pg_relation_filepath(oid) FROM pg_class
-WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND relname NOT LIKE 'old%'
-"""
-RULES = {"postgres": "convert_to(repeat('r', 300), 'UTF8')", "sqlite": "zeroblob(300)"}
 
 
-class Filled(Protocol):
-    """A filled store."""
+@dataclass
+class Done:
+    """What a server did so far; of SQLite, which has none, nothing."""
+
+    cpu: float = 0.0
+    log: int = 0  # bytes of the write-ahead log
+    written: int = 0  # bytes
+    blocks: int = 0  # asked for and not in the server's own memory
+    read: int = 0  # bytes, from the disk
+
+    def __sub__(self, other: Done) -> Done:
+        return Done(
+            self.cpu - other.cpu, self.log - other.log, self.written - other.written,
+            self.blocks - other.blocks, self.read - other.read,
+        )  # fmt: skip
+
+
+class Store(Protocol):
+    """A store in a folder."""
 
     kind: str
+    folder: Path
 
-    def exists(self) -> bool: ...
-    def fill(self, urls: int, domains: int, visited: int) -> float:
-        """Fill it; returns bytes per URL."""
+    @property
+    def url(self) -> str:
+        """As `open_frontier` takes it."""
 
-    def open(self) -> Any: ...
-    def server_cpu(self) -> float: ...
-    def backend_cpu(self, store: Any) -> float: ...
-    def written(self) -> int: ...
-    def calm(self, visited: int) -> None:
-        """Nothing is left to be written, all of it is in memory, and the domains that have URLs
-        done are first in line, also if something was measured before."""
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def filling(self, on: bool) -> None:
+        """It is about to be filled, or has been."""
+
+    def done(self) -> Done: ...
+    def sizes(self) -> dict[str, int]:
+        """Bytes by table, indexes included."""
+
+    def checkpoint(self) -> None:
+        """Nothing is left in its log."""
+
+    def images(self, on: bool) -> None:
+        """Whether a page's first change after a checkpoint goes to the log as a whole."""
+
+    def settle(self) -> None:
+        """Nothing is left to be written, and all of it is in the system's memory."""
 
     def chill(self, whole: bool) -> str:
         """Nothing of it is in memory; returns how that was done."""
 
-    def stop(self) -> None: ...
 
-
-def statements(kind: str, urls: int, domains: int, visited: int, now: int) -> list[tuple[str, str]]:
-    """What fills a store: a name to show while it runs, and the SQL."""
-    each = max(1, urls // domains)
-    common = {
-        "id": ID_SQL.format(n="d.n"),
-        "fp": FP_SQL.format(n=f"d.n * {PER_DOMAIN} + u.i"),
-        "url": URL_SQL.format(d="d.n", i="u.i"),
-        "base": world.order_base(now),
-        "now": now, "each": each, "rules": RULES[kind],
-    }  # fmt: skip
-
-    def made(text: str, high: int, low_i: int = 0, high_i: int = 0) -> str:
-        return text.format(
-            domains=_series(kind, "d", "n", 0, high - 1),
-            numbers=_series(kind, "u", "i", low_i, high_i - 1),
-            **common,
-        )  # fmt: skip
-
-    found = [("domains", made(DOMAINS, domains))]
-    for low in range(0, each, GROUP):
-        high = min(each, low + GROUP)
-        found.append((f"seen, {high} per domain", made(SEEN, domains, low, high)))
-        found.append((f"queue, {high} per domain", made(QUEUE, domains, low, high)))
-    found.append(("", ""))  # here the size is taken
-    found.append(("origins", made(ORIGINS, visited)))
-    lows = range(DONE_FROM, DONE_FROM + DONE, GROUP)
-    return found + [("done", made(SEEN, visited, low, low + GROUP)) for low in lows]
-
-
-def _series(kind: str, name: str, column: str, low: int, high: int) -> str:
-    if kind == "postgres":
-        return f"generate_series({low}::int8, {high}) AS {name} ({column})"
-    return (
-        f"(WITH RECURSIVE s (v) AS (SELECT {low} UNION ALL SELECT v + 1 FROM s WHERE v < {high})"
-        f" SELECT v AS {column} FROM s) AS {name}"
-    )
-
-
-class FilledPostgres:
-    kind = "postgres"
-
-    def __init__(self, folder: Path) -> None:
-        self.server = Server(folder)
-
-    def exists(self) -> bool:
-        with psycopg.connect(self.server.url, autocommit=True) as db:
-            return bool(db.execute("SELECT to_regclass('filled') IS NOT NULL").fetchall()[0][0])
-
-    def fill(self, urls: int, domains: int, visited: int) -> float:
-        self.open(create=True).close()
-        size = 0
-        self.server.set("max_wal_size", "2GB")  # or the log of filling takes more than the tables
-        self.server.set("full_page_writes", "off")
-        with psycopg.connect(self.server.url, autocommit=True) as db:
-            db.execute("SET work_mem = '512MB'")
-            for name, text in statements("postgres", urls, domains, visited, _now()):
-                if name:
-                    db.execute(text.encode())
-                else:
-                    db.execute("VACUUM ANALYZE")
-                    size = db.execute(
-                        "SELECT pg_total_relation_size('queue') + pg_total_relation_size('seen')"
-                    ).fetchall()[0][0]
-            ancestor.fill(db, urls, domains)
-            db.execute("VACUUM ANALYZE")
-            db.execute("CREATE TABLE filled AS SELECT 1")
-        self.server.set("max_wal_size", SETTINGS["max_wal_size"])
-        self.server.set("full_page_writes", "on")
-        return size / urls
-
-    def open(self, create: bool = False) -> PostgresFrontier:
-        return PostgresFrontier(self.server.url, StoreRules(), create=create)
-
-    def server_cpu(self) -> float:
-        return self.server.cpu()
-
-    def backend_cpu(self, store: PostgresFrontier) -> float:
-        return backend_cpu(store.db.info.backend_pid)
-
-    def written(self) -> int:
-        return self.server.wal()
-
-    def calm(self, visited: int) -> None:
-        with psycopg.connect(self.server.url, autocommit=True) as db:
-            db.execute(_rewind("postgres", visited).encode())
-            for table in ("domains", "queue", "seen"):
-                db.execute(f"VACUUM {table}".encode())
-            db.execute("CHECKPOINT")
-            rows = db.execute(FILES).fetchall()
-            warm_cache([file for (path,) in rows for file in self.server.folder.glob(f"{path}*")])
-            # As on a server that has run for a while: its own memory holds the indexes.
-            db.execute("SET enable_seqscan = off")
-            for table in ("domains", "queue", "seen"):
-                db.execute(f"SELECT count(*) FROM {table}".encode())
-
-    def chill(self, whole: bool) -> str:
-        self.server.stop()
-        how = empty_cache(self.server.folder, whole)
-        self.server.start()
-        return f"restarted, {how}"
-
-    def stop(self) -> None:
-        self.server.stop()
-
-
-class FilledSqlite:
+class SqliteStore:
     kind = "sqlite"
+    url = "sqlite"
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "crawl.sqlite"
+        self.folder = folder
+        self._path = folder / DATABASE
 
-    def exists(self) -> bool:
-        return self.path.with_suffix(".filled").exists()
-
-    def fill(self, urls: int, domains: int, visited: int) -> float:
-        self.open(create=True).close()
-        db = sqlite3.connect(self.path, isolation_level=None)
-        db.execute("PRAGMA synchronous = OFF")
-        db.execute("PRAGMA cache_size = -2000000")
-        size = 0
-        for name, text in statements("sqlite", urls, domains, visited, _now()):
-            if name:
-                db.execute(text)
-            else:
-                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                size = self.path.stat().st_size
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        db.close()
-        self.path.with_suffix(".filled").touch()
-        return size / urls
-
-    def open(self, create: bool = False) -> SqliteFrontier:
-        return SqliteFrontier(self.path, StoreRules(), _now, create=create)
-
-    def server_cpu(self) -> float:
-        return 0.0
-
-    def backend_cpu(self, store: SqliteFrontier) -> float:
-        return 0.0
-
-    def written(self) -> int:
-        text = Path("/proc/self/io").read_text()
-        return int(text.split("write_bytes: ")[1].split()[0])
-
-    def calm(self, visited: int) -> None:
-        db = sqlite3.connect(self.path, isolation_level=None)
-        db.execute(_rewind("sqlite", visited))
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        db.close()
-        warm_cache([self.path])
-
-    def chill(self, whole: bool) -> str:
-        return empty_cache(self.path.parent, whole)
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def stop(self) -> None:
         pass
 
+    def filling(self, on: bool) -> None:
+        if not on:
+            self.checkpoint()
 
-def _rewind(kind: str, visited: int) -> str:
-    """Domains below a number are ready before all others, in their order."""
-    return (
-        "UPDATE domains SET engine_id = 0, polite_at = 0, ready_at = d.n FROM "
-        f"{_series(kind, 'd', 'n', 0, visited - 1)} WHERE domains.id = {ID_SQL.format(n='d.n')}"
-    )
+    def done(self) -> Done:
+        return Done()
+
+    def sizes(self) -> dict[str, int]:
+        with closing(sqlite3.connect(self._path)) as db:
+            return dict(db.execute(SQLITE_SIZES))
+
+    def checkpoint(self) -> None:
+        with closing(sqlite3.connect(self._path)) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def images(self, on: bool) -> None:
+        pass
+
+    def settle(self) -> None:
+        self.checkpoint()
+        warm_cache([self._path])
+
+    def chill(self, whole: bool) -> str:
+        return empty_cache(self.folder, whole)
 
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+class PostgresStore:
+    kind = "postgres"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._server: Server | None = None
+
+    @property
+    def server(self) -> Server:
+        assert self._server is not None, "the server was not started"
+        return self._server
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def start(self) -> None:
+        if self._server is None:
+            self._server = Server(self.folder)
+        else:
+            self._server.start()
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.stop()
+
+    def filling(self, on: bool) -> None:
+        # Or the log of filling takes more than the tables.
+        self.server.set("max_wal_size", "2GB" if on else SETTINGS["max_wal_size"])
+        self.server.set("synchronous_commit", "off" if on else "on")
+        self.images(not on)
+        if not on:
+            with psycopg.connect(self.url, autocommit=True) as db:
+                db.execute("VACUUM ANALYZE")
+                db.execute("CHECKPOINT")
+
+    def done(self) -> Done:
+        written, read = self.server.io()
+        return Done(self.server.cpu(), self.server.wal(), written, self.server.blocks(), read)
+
+    def sizes(self) -> dict[str, int]:
+        with psycopg.connect(self.url, autocommit=True) as db:
+            return dict(db.execute(PG_SIZES).fetchall())
+
+    def checkpoint(self) -> None:
+        with psycopg.connect(self.url, autocommit=True) as db:
+            db.execute("CHECKPOINT")
+
+    def images(self, on: bool) -> None:
+        self.server.set("full_page_writes", "on" if on else "off")
+        time.sleep(0.3)  # until all its processes have heard of it
+
+    def settle(self) -> None:
+        self.checkpoint()
+        warm_cache([path for path in (self.folder / "data/base").rglob("*") if path.is_file()])
+
+    def chill(self, whole: bool) -> str:
+        self.stop()
+        how = empty_cache(self.folder, whole)
+        self.start()
+        return f"restarted, {how}"
+
+
+def store_in(folder: Path, kind: str) -> Store:
+    return PostgresStore(folder) if kind == "postgres" else SqliteStore(folder)
+
+
+def copied(store: Store, folder: Path) -> Store:
+    """A copy of a store that nobody uses, not yet started."""
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run(["cp", "-a", "--reflink=auto", store.folder, folder], check=True)
+    return store_in(folder, store.kind)

@@ -20,11 +20,11 @@ import pytest
 from commands.stores import Stored, make, visit
 from lycosa.archive.ledger import Ledger
 from lycosa.clock import wall_now
-from lycosa.commands.domains import domain_lines
+from lycosa.commands.domains import domain_lines, list_lines
 from lycosa.commands.top import snapshot_of, top_line, top_lines
 from lycosa.node.datadir import become_node
 from lycosa.politeness.robots import parse_robots
-from lycosa.reading.values import Domain, DomainVisit, RobotsFile
+from lycosa.reading.values import Domain, DomainLine, DomainVisit, RobotsFile
 from lycosa.records import Origin
 
 NOW = 1_800_000_000_000
@@ -228,6 +228,15 @@ def test_without_a_terminal_each_new_figure_is_a_line(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
     process.stdout.close()
+
+
+def test_a_domain_far_behind_in_line_says_behind_how_many() -> None:
+    found = Domain("a.test", "waiting", True, 0, 1, NOW + 9000, 0.0, 0, behind=20_000)
+    assert "now        waits behind 20,000 other domains or more" in domain_lines(found, NOW)
+    near = replace(found, behind=0)
+    assert "now        next visit in 9 s" in domain_lines(near, NOW)
+    row = DomainLine("a.test", 5, "waiting", True, 5, 1, 0.0, 0, NOW, behind=20_000)
+    assert "waits behind 20,000" in list_lines([row], "pages", "all 2 domains", NOW)[-1]
 
 
 def test_figures_of_a_held_domain_say_when_they_are_old() -> None:

@@ -16,6 +16,8 @@ ORIGIN = Origin("https://www.example.org", fetched_ms=NOW - 60_000, status=200, 
 QUEUE: dict[str, Any] = {"depth": 2, "attempts": 0, "flags": 0, "ahead": 0, "waits_until_ms": 0}
 DOMAIN: dict[str, Any] = {
     "engine_id": 0,
+    "idle": 0,
+    "behind": 0,
     "ready_at": NOW - 1,
     "pages": 5,
     "queued": 1200,
@@ -83,7 +85,8 @@ def test_a_wait_that_is_over_is_not_told() -> None:
     ("changes", "words"),
     [
         ({"engine_id": 7}, "held by engine 7"),
-        ({"engine_id": -1}, "idle: nothing queued"),
+        ({"idle": 1}, "idle: nothing queued"),
+        ({"behind": 20_000}, "waits behind 20,000 other domains or more"),
         ({"ready_at": NOW + 30_000}, "left alone until 2027-01-15T08:00:30Z (30 s)"),
         ({}, "ready, waits for an engine"),
         ({"failures": 3}, "3 times in a row that it is overloaded"),

@@ -102,7 +102,7 @@ def test_changes_reach_both_nodes_and_survive_kills(tmp_path: Path, postgres_url
         time.sleep(3.0)
         assert asked_since(web, mark) == {}
         assert told(cluster, "status")["state"] == "paused"
-        assert cluster.query("SELECT count(*) FROM domains WHERE engine_id > 0") == [(0,)]
+        assert cluster.query("SELECT count(*) FROM held") == [(0,)]
         heard(cluster, "unpause")
         wait_for(lambda: asked_since(web, mark))
 

@@ -7,17 +7,20 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier import queries
+from lycosa.frontier.states import waiting_order
 from lycosa.node import datadir
 from lycosa.node.upgrade import bring_up_to_date
 from lycosa.simweb.serve import SimWeb
 from support.kept_formats import FLAGS, WORLD, kept, number_of, unpack
 from support.program import Crawl, lycosa
+from support.tokens import check_tokens
 
 STORES = ("sqlite", "postgres")
 
@@ -97,7 +100,7 @@ def test_an_upgrade_that_fails_changes_nothing_and_goes_on_later(
     steps = queries.migrations("sqlite")
     broken = list(steps)
     broken[number_of(path)] += "\nSELECT no_such_function();"
-    before = _all_rows(file)
+    before, domains = _all_rows(file), _named(file, "domains")
     monkeypatch.setattr(queries, "migrations", lambda dialect: broken)
     with pytest.raises(StoreError):
         bring_up_to_date(tmp_path / "data", "sqlite")
@@ -105,6 +108,9 @@ def test_an_upgrade_that_fails_changes_nothing_and_goes_on_later(
     monkeypatch.undo()
     bring_up_to_date(tmp_path / "data", "sqlite")
     after = _all_rows(file)
+    _check_domains(domains, file)
+    leases = {name: after.pop(name) for name in ("domains", "ready", "held")}
+    assert len(leases["domains"]) == len(before.pop("domains"))
     for name in after.keys() & before.keys():  # columns are only added, behind the others
         width = len(before[name][0]) if before[name] else 0
         assert sorted((row[:width] for row in after[name]), key=repr) == before[name]
@@ -115,11 +121,60 @@ def test_an_upgrade_that_fails_changes_nothing_and_goes_on_later(
     assert sorted(map(len, after.values())) == sorted(map(len, before.values()))
 
 
+def _check_domains(before: list[dict[str, Any]], path: Path) -> None:
+    """What a row said of the state of a domain is in its token now, and the rest is as it was."""
+    same = ("name", "polite_at", "delay_ms", "failures", "pages", "queued", "seeded")
+    after = {row["id"]: row for row in _named(path, "domains")}
+    held = {row["id"]: row["engine_id"] for row in _named(path, "held")}
+    ready = {row["id"]: row["ready_at"] for row in _named(path, "ready")}
+    for row in before:
+        ident, engine_id = row["id"], int(row.get("engine_id", row.get("lease_owner", 0)))
+        assert [after[ident][name] for name in same] == [row[name] for name in same]
+        assert after[ident]["idle"] == (engine_id == -1)
+        assert ready.get(ident) == (row["ready_at"] if engine_id == 0 else None)
+        assert held.get(ident, 0) == max(0, engine_id)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        check_tokens(db)
+
+
+def _named(path: Path, table: str) -> list[dict[str, Any]]:
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.row_factory = sqlite3.Row
+        return [dict(row) for row in db.execute(f"SELECT * FROM {table}")]
+
+
 def _all_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     with contextlib.closing(sqlite3.connect(path)) as db:
         names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         tables = [name for (name,) in names if not name.startswith("sqlite_")]
         return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in tables}
+
+
+def test_who_only_waits_for_retries_is_known_after_an_upgrade(tmp_path: Path) -> None:
+    """By the moment of its row in `ready` it can be woken. Who was woken, or never waited, is not
+    one of them."""
+    unpack(kept("sqlite")[3], tmp_path)
+    file = tmp_path / "data" / "crawl.sqlite"
+    waits, woken, ready = sorted(row["id"] for row in _named(file, "domains"))[:3]
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.execute("DELETE FROM queue")
+        for ident, ready_at, order in (
+            (waits, 9000, waiting_order(9000)),
+            (woken, 8000, 5),
+            (ready, 1000, 5),
+        ):
+            db.execute(
+                "UPDATE domains SET engine_id = 0, polite_at = 1000, ready_at = ? WHERE id = ?",
+                (ready_at, ident),
+            )
+            db.execute("INSERT INTO queue VALUES (?, ?, 1, 'http://a.test/', 0, 0, 0)",
+                       (ident, order))  # fmt: skip
+        db.commit()
+    bring_up_to_date(tmp_path / "data", "sqlite")
+    after = {row["id"]: row for row in _named(file, "domains")}
+    assert [after[ident]["wait_at"] for ident in (waits, woken, ready)] == [9000, 0, 0]
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        check_tokens(db)
 
 
 @pytest.mark.parametrize("path", kept("sqlite")[:-1], ids=lambda path: path.name)

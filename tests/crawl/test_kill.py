@@ -15,7 +15,7 @@ import pytest
 from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
-from support.program import SERVER_LAG, Crawl
+from support.program import SERVER_LAG, Crawl, wait_for
 
 IN_FLIGHT = 200
 UNCOMMITTED = 2.5  # seconds: the two that are allowed, and what a loaded machine takes to react
@@ -106,7 +106,8 @@ def test_an_engine_that_dies_is_replaced(tmp_path: Path) -> None:
     with SimWeb(spec, tmp_path / "log") as web:
         crawl = Crawl(web, tmp_path, 0.3)
         process = crawl.start()
-        time.sleep(1.5)
+        ledgers = crawl.data.glob
+        wait_for(lambda: sum(f.read_bytes().count(b"\n") for f in ledgers("visits/*")) > 150, 60)
         os.kill(crawl.engines(process)[0], signal.SIGKILL)
         assert process.wait(120) == 0, crawl.log.read_text()
         crawl.check_complete()

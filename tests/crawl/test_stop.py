@@ -34,7 +34,7 @@ def test_a_signal_finishes_commits_and_releases(web: SimWeb, tmp_path: Path, num
     os.killpg(process.pid, number)
     assert process.wait(20) == STOPPED
     assert time.monotonic() - asked < 15
-    assert crawl.rows("SELECT count(*) FROM domains WHERE engine_id > 0") == [(0,)]
+    assert crawl.rows("SELECT count(*) FROM held") == [(0,)]
     assert crawl.rows("SELECT count(*) FROM engines WHERE NOT dead") == [(0,)]
     assert "can be resumed" in crawl.log.read_text()
     assert crawl.run(resume=True) == 0

@@ -204,7 +204,7 @@ def test_stopping_gives_everything_back(bench: Bench) -> None:
         bench.core.answer(Response(request, failure=Failure.STOPPED, ended=bench.now), bench.now)
     bench.ask()
     assert bench.core.idle
-    held = bench.store.db.execute("SELECT count(*) FROM domains WHERE engine_id > 0").fetchone()
+    held = bench.store.db.execute("SELECT count(*) FROM held").fetchone()
     assert held == (0,)
     assert bench.store.backlog()[0] == 10
 

@@ -1,5 +1,6 @@
 """Tables: what their columns are, and what readers find in them."""
 
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,7 @@ import pytest
 
 from export.commands import run
 from lycosa.export.hosts import host_parts
-from lycosa.export.tables import COMMON_CRAWL, tokens
+from lycosa.export.tables import COMMON_CRAWL, OF_HOST, tokens
 from lycosa.page.language import iso639_3
 from support.rich_crawl import HOSTS, first_copy, is_ok, url_of
 
@@ -166,6 +167,31 @@ def test_hosts_have_two_kinds_of_suffixes(
     parts = host_parts(host)
     assert (parts.registry_suffix, parts.registered_domain) == (suffix, domain)
     assert (parts.private_suffix, parts.private_domain) == (private_suffix, private_domain)
+
+
+@pytest.mark.parametrize(
+    "columns", ["url_host_tld", "url_host_name_reversed,url", "url", "page,url_host_private_domain"]
+)
+def test_some_columns_of_index_are_those_of_all(
+    columns: str, tables: Path, rich: Path, tmp_path: Path
+) -> None:
+    """Those of a host are made apart from the others."""
+    words = ("--data-dir", rich, "--name", "TEST-1", "--table", "index", "--columns", columns)
+    run("export", "parquet", tmp_path / "some", *words)
+    some = pq.read_table(tmp_path / "some" / "index")
+    assert sorted(some.column_names) == sorted(columns.split(","))
+    every = pq.read_table(tables / "index").select(some.column_names)
+    assert Counter(map(repr, some.to_pylist())) == Counter(map(repr, every.to_pylist()))
+
+
+def test_the_columns_of_a_host_are_those_of_its_name(tables: Path) -> None:
+    rows = pq.read_table(tables / "index").to_pylist()
+    assert len({row["url_host_name"] for row in rows}) > 3
+    for row in rows:
+        parts = host_parts(row["url_host_name"])
+        assert tuple(row[name] for name in OF_HOST) == parts
+        assert row["url_host_registered_domain"] == parts.registered_domain
+        assert row["url_host_tld"] == parts.tld and row["url_host_name_reversed"] == parts[-1]
 
 
 def test_the_last_parts_of_a_host_count_from_its_end() -> None:

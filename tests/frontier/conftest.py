@@ -14,6 +14,7 @@ from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import StoreRules, open_reader
 from lycosa.frontier.reader import Reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from support.tokens import check_each_step
 
 Store = SqliteFrontier | PostgresFrontier
 
@@ -66,6 +67,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
         else:
             url = request.getfixturevalue("postgres_url")
             store = PostgresFrontier(url, rules, clock, create=not opened)
+        check_each_step(store)
         opened.append(store)
         return store
 

@@ -22,4 +22,4 @@ def names(leases: list[Lease]) -> list[str]:
 
 def part_of(verb: Any) -> Any:
     """The part of a frontier that has this verb."""
-    return verb.__self__
+    return getattr(verb, "__wrapped__", verb).__self__

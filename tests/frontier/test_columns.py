@@ -13,7 +13,7 @@ import pytest
 
 from lycosa import frontier
 from lycosa.frontier import queries
-from lycosa.frontier.columns import PAGES, page_row, page_values
+from lycosa.frontier.columns import DOMAIN, PAGES, page_row, page_values
 from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import PagePlace
 from lycosa.records import PageRow
@@ -35,7 +35,7 @@ def made_by_sqlite(table: str) -> dict[str, str]:
 
 def made_by_postgres(table: str) -> dict[str, str]:
     steps = "".join(queries.migrations("postgres"))
-    (body,) = re.findall(rf"CREATE TABLE {table} \((.*?)^\)", steps, re.M | re.S)
+    *_, body = re.findall(rf"CREATE TABLE (?:lean_)?{table} \((.*?)^\)", steps, re.M | re.S)
     renamed = dict(re.findall(rf"ALTER TABLE {table} RENAME COLUMN (\w+) TO (\w+)", steps))
     columns = re.findall(r"^    (\w+) (\w+)", body, re.M)
     for added in re.findall(rf"^ALTER TABLE {table}\n(.*?);", steps, re.M | re.S):
@@ -58,7 +58,13 @@ def test_both_schemas_have_them() -> None:
 @pytest.mark.parametrize("made_by", [made_by_sqlite, made_by_postgres])
 def test_what_is_read_in_part_are_columns(made_by: Callable[[str], dict[str, str]]) -> None:
     assert set(PagePlace._fields) <= set(made_by("pages"))
-    assert set(DomainState._fields) <= set(made_by("domains"))
+    holder, *state = DomainState._fields
+    assert set(state) <= set(made_by("domains"))
+    assert holder in made_by("held")
+    read = {word for each in DOMAIN for word in re.findall(r"d\.(\w+)", each)}
+    assert read <= set(made_by("domains"))
+    read = {word for each in DOMAIN for word in re.findall(r"h\.(\w+)", each)}
+    assert read <= set(made_by("held"))
 
 
 def test_a_page_comes_back_as_it_was() -> None:

@@ -81,7 +81,8 @@ def check_store(store: PostgresFrontier, url: str, urls: int) -> None:
     with psycopg.connect(url) as db:
         kept, distinct, queued, held = db.execute(
             "SELECT (SELECT count(*) FROM pages), (SELECT count(DISTINCT fp) FROM pages),"
-            " (SELECT count(*) FROM queue), (SELECT count(*) FROM domains WHERE engine_id >= 0)"
+            " (SELECT count(*) FROM queue), (SELECT count(*) FROM ready)"
+            " + (SELECT count(*) FROM held)"
         ).fetchall()[0]
     assert (kept, distinct, queued, held) == (urls, urls, 0, 0)
     assert store.totals()[0] == urls

@@ -13,8 +13,10 @@ from lycosa.engine.scheduler import LEASE_MOST
 from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.store import SQL
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.postgres.tokens import BEFORE_ALL
+from lycosa.frontier.protocol import Batch, Release, StoreRules
 from lycosa.frontier.states import WAITING
+from support.made import link
 from support.postgres import in_schema
 
 DOMAINS = 20_000
@@ -24,9 +26,12 @@ HELD = 5_000  # domains that others hold
 FILL = f"""
 INSERT INTO engines (host, pid, node, directory, started_ms, renewed_ms, lease_until)
 SELECT 'h', n, 'n', '/d', 0, 0, 9000000000000 FROM generate_series(1, 20) AS n;
-INSERT INTO domains (id, name, engine_id, ready_at, polite_at)
-SELECT n, 'd' || n, CASE WHEN n <= {HELD} THEN 1 + n % 19 WHEN n % 3 = 0 THEN -1 ELSE 0 END, n, n
+INSERT INTO domains (id, name, idle, polite_at, wait_at)
+SELECT n, 'd' || n, n > {HELD} AND n % 3 = 0, n,
+    CASE WHEN n > {HELD} AND n % 9 = 1 THEN n ELSE 0 END
 FROM generate_series(1, {DOMAINS}) AS n;
+INSERT INTO ready (ready_at, id) SELECT id, id FROM domains WHERE id > {HELD} AND NOT idle;
+INSERT INTO held (id, engine_id) SELECT id, 1 + id % 19 FROM domains WHERE id <= {HELD};
 INSERT INTO seen (domain_id, fp, ord)
 SELECT CASE WHEN n % 10 < 8 THEN 1 + n % {DOMAINS // 100} ELSE 1 + n % {DOMAINS} END, n, 5
 FROM generate_series(1, {URLS}) AS n;
@@ -71,11 +76,19 @@ def same(value: int, count: int = 500) -> Any:
     return int8s([value] * count)
 
 
+def tokens(first: int) -> dict[str, Any]:
+    return {"ids": ids(first), "more_pages": same(0), "more_queued": same(0)}
+
+
 HOT: dict[str, dict[str, Any]] = {
     "fence": {"now": 1, "lease": 1, "engine_id": 3},
     "last_batch": {"engine_id": 3},
-    "any_ready": {"now": None},
-    "lease": {"engine_id": 20, "now": 10**12, "limit": LEASE_MOST, "budget": 1 << 25},
+    "any_ready": {"front": BEFORE_ALL, "now": None},
+    "lease": {"front": BEFORE_ALL, "now": 10**12, "limit": LEASE_MOST, "budget": 1 << 25},
+    "hold": {"engine_id": 20, **tokens(10_000)},
+    "stand_in_line": {"moments": same(1), **tokens(10_000)},
+    "wait_over": {"ids": ids(10_000)},
+    "any_not_held": {"engine_id": 7, "ids": ids()},
     "origins_of": {"ids": ids(count=LEASE_MOST)},
     "next_urls": {"ids": ids(count=LEASE_MOST), "waiting": WAITING, "due": WAITING + 5, "limit": 8},
     "settled": {name: value for name, value in keys().items() if name != "orders"},
@@ -95,32 +108,40 @@ HOT: dict[str, dict[str, Any]] = {
         "flags": same(0),
         "urls": texts(f"https://x.test/{n}" for n in range(500)),
     },
-    "domain_wake": {"ids": ids(), "queued": same(1), "seeded": False, "now": 1},
+    "domain_insert": {
+        "ids": ids(DOMAINS),
+        "names": texts(f"new{n}.test" for n in range(500)),
+        "queued": same(1),
+        "seeded": False,
+    },
+    "wake_idle": {"ids": ids(10_000), "queued": same(1), "now": 1},
+    "wake_waiting": {"ids": ids(10_000), "queued": same(1), "now": 1, "waiting": WAITING},
     "domain_delay": {"ids": ids(), "delays": same(1)},
     "release": {
         "engine_id": 3,
         "waiting": WAITING,
-        "recount": 8,
-        "cap": 10_001,
+        "cap": 10_000,
+        "page_cap": 0,
+        "few": 8,
         "ids": ids(),
         "polite": same(1),
         "failures": same(0),
         "pages": same(1),
         "queued": same(1),
+        "recount": int8s(n % 8 == 0 for n in range(500)),
     },
-    "wake_again": {"ids": ids(10_000), "now": 1},
     "declare_expired": {"now": 1, "known": int8s([])},
-    "take_over": {"engine_id": 7, "since": 1, "delay": 70_000},
+    "take_over": {"engine_id": 7, "since": 1, "delay": 70_000, "recounted": False},
     "recount_pages": {"engine_id": 7},
     "wait_longer": {"ids": ids(), "until": same(1)},
     "held_by": {"engine_id": 7},
     "held_unknown": {"engine_id": 7, "known": ids(1, 10)},
-    "any_live_domain": {},
-    "any_queued": {},
+    "what_is_left": {"lease": 1, "now": None},
+    "active_count": {"limit": 1000},
 }
 # The table of engines has a row each, all on a page or two: it may be read whole.
 SMALL = ("engines",)
-ONE_ROW = ("any_live_domain", "any_queued")  # any row will do
+ONE_ROW = ("what_is_left", "active_count")  # any rows will do
 
 
 def plan(store: PostgresFrontier, name: str, analyze: bool = False) -> str:
@@ -153,14 +174,33 @@ def test_a_lease_sorts_only_what_it_takes(filled: PostgresFrontier) -> None:
     text = plan(filled, "lease", analyze=True)
     sorted_rows = [int(n) for n in re.findall(r"Sort .*?actual .*?rows=(\d+)", text)]
     assert all(rows <= LEASE_MOST for rows in sorted_rows), text
-    taken = rf"Index Scan using domains_by_lease on domains .*rows={LEASE_MOST}\b"
+    taken = rf"Index Scan using ready_pkey on ready .*rows={LEASE_MOST}\b"
     assert re.search(taken, text), text
+    assert "SubPlan" not in text and "Seq Scan" not in text, text
+
+
+@pytest.mark.parametrize("name", ["lease", "release", "wake_idle", "wake_waiting", "take_over"])
+def test_nobody_looks_through_all_who_are_ready_held_or_idle(
+    filled: PostgresFrontier, name: str
+) -> None:
+    """Rows that each step brings, from all its loops, are those of the batch."""
+    text = plan(filled, name, analyze=True)
+    most = LEASE_MOST if name == "lease" else 500
+    steps = re.findall(
+        r"Scan (?:using \w+ )?on (ready|held|domains)\b.*actual .*rows=([\d.]+) loops=(\d+)", text
+    )
+    assert steps, text
+    for _, rows, loops in steps:
+        assert float(rows) * int(loops) <= most and int(loops) <= most, text
+    removed = re.findall(r"Rows Removed by (?:Join )?Filter: (\d+)", text)
+    assert sum(map(int, removed)) <= most, text
 
 
 @pytest.mark.parametrize(
     ("name", "limit"),
     [
-        ("lease", 60_000),
+        ("lease", 30_000),
+        ("hold", 8_000),
         ("known", 4_000),
         ("next_urls", 32_000),
         ("queue_delete", 8_000),
@@ -181,6 +221,32 @@ def test_engines_look_up_by_index_even_without_statistics(postgres_url: str) -> 
     """A table that was empty when it was last analyzed must not be read whole when it has grown."""
     store = PostgresFrontier(postgres_url, StoreRules(), create=True)
     store.db.execute("ANALYZE")
-    for name in ("next_urls", "queue_delete", "settled", "known", "domain_states", "lease"):
+    look_up = ("next_urls", "queue_delete", "settled", "known", "domain_states")
+    for name in (*look_up, "lease", "release", "any_not_held", "wake_waiting", "take_over"):
         assert "Seq Scan" not in plan(store, name), name
     store.close()
+
+
+def test_visits_do_not_look_through_all_that_an_engine_holds(postgres_url: str) -> None:
+    """Nor do they when their statements are prepared while `held` was last seen empty."""
+    store = PostgresFrontier(postgres_url, StoreRules(), create=True)
+    store.add([link(f"https://d{n}.test/{i}") for n in range(1000) for i in range(2)], rank=0)
+    store.db.execute("VACUUM ANALYZE")
+    engine_id = store.register("host", 1)
+    kept = store.lease(engine_id, 800)
+    for number in range(1, 25):
+        leases = store.lease(engine_id, 100)
+        assert len(leases) == 100 and len(kept) == 800
+        back = [Release(lease.domain_id, lease.ready_ms, pages=number) for lease in leases]
+        store.commit(engine_id, Batch(number=number, released=back))
+    store.db.execute("SELECT pg_stat_force_next_flush()")
+    read = store.db.execute(
+        "SELECT indexrelname::text, idx_tup_read FROM pg_stat_user_indexes"
+        " WHERE schemaname = current_schema() AND relname IN ('held', 'ready', 'domains')"
+    )
+    found: dict[str, int] = dict(read.fetchall())
+    store.close()
+    assert found["held_by_engine"] == 0
+    # Three looks a turn: each brings the row that is meant, and dead ones of the same domain.
+    assert found["held_pkey"] <= 24 * 100 * 10
+    assert found["domains_pkey"] <= (24 * 100 + 800) * 5 + 10_000

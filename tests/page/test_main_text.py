@@ -138,6 +138,8 @@ def test_both_readers_agree_on_real_pages() -> None:
     for page in documents():
         text = page.decode("utf-8", "replace").encode()[:400_000]
         limits = (html5, 12_000, 4_000_000)
+        if text.count(b"<") > html_scan.MAX_TAGS:
+            continue  # of larger ones the reader in Python leaves the rest out
         assert scan(text, *limits) == html_scan.scan(text, *limits), text[:200]
 
 

@@ -42,7 +42,12 @@ def read(page: str | bytes, items: int = 1000, text: int = 1 << 20) -> tuple[str
         ("x<a href=/a", "x", []),  # the page ends in a tag
         ("<a href='/a>x", "", []),
         ("<a href=/a>x", "x", ["/a"]),
-        ("<A HREF = '/a' Rel=Me>x", "x", [("/a", "Me")]),
+        ("<A HREF = '/a' Rel=NoFollow>x", "x", [("/a", "NoFollow")]),
+        ("<a href=/a rel='me noopener'>x", "x", ["/a"]),
+        ("<a href=/a rel=>x<a href=/b rel>y", "xy", ["/a", "/b"]),
+        ("<a href=/a rel=no&#102;ollow>x", "x", [("/a", "nofollow")]),
+        ("<a href=/a rel='a\xe9'><a href=/b rel='a\n'>x", "x", [("/a", "a\xe9"), ("/b", "a\n")]),
+        ("<a href=/a rel=nofollo><a href=/b rel=no-follow>x", "x", ["/a", "/b"]),
         ("<a title='>' href=\"/a\">x", "x", ["/a"]),
         ("<a data-x='a href=/no' href=/a href=/b>", "", ["/a"]),
         ("<a\nhref\n=\n/a\n>", "", ["/a"]),
@@ -186,6 +191,14 @@ SILENT = [
     *("<meta name=robotsx>", "<meta name='robots x'>", "<meta content=robots>", "<meta name>"),
     *("<link rel=icon href=/canonical>", "<link>", "<link rel>", "<link rel=stylesheet>"),
 ]
+
+
+@pytest.mark.parametrize("size", [8_183, 8_184, 8_185, 9_000])
+def test_a_rel_is_looked_at_as_far_as_it_is_kept(size: int) -> None:
+    page = f"<a href=/a rel='{'x' * size} nofollow'>x".encode()
+    found = scan(page, html5, 10, 1_000)
+    assert found == html_scan.scan(page, html5, 10, 1_000)
+    assert (found[1] == ["/a"]) == (size > 8_183)
 
 
 @pytest.mark.parametrize("tag", TELLING + SILENT)

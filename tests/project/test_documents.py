@@ -192,7 +192,7 @@ def test_what_a_kill_costs_is_said_once() -> None:
 
 
 def test_when_an_idle_domain_is_looked_at_again() -> None:
-    from lycosa.frontier.postgres.commit import RECHECK_MS
+    from lycosa.frontier.postgres.tokens import RECHECK_MS
 
     decision = flat(PAGES["0006-postgresql.md"])
     said = re.findall(r"looks again (\S+ \S+) later", decision)

@@ -17,6 +17,7 @@ from lycosa.frontier.protocol import open_reader
 from lycosa.reading import contents
 from lycosa.reading import crawl as room
 from lycosa.reading.directories import DamagedSegment, Elsewhere
+from lycosa.records import PageRow, Url
 from reading.conftest import Made
 from support.kept import committed_lengths
 from support.made import link
@@ -112,6 +113,31 @@ def test_chunks_of_any_size_give_the_same(
     monkeypatch.setattr(contents, "MOST_CHARS", 100 * chunk)
     assert listed() == before
     assert [len(ids) for ids in before][:4] == [120, 120, 20, 4]
+
+
+@pytest.mark.parametrize(
+    ("frames", "sizes"),
+    [
+        ([1] * 9, [9]),  # one frame stays whole
+        ([1, 1, 2, 2, 3, 3, 4], [4, 3]),  # two of them are enough
+        ([1, 1, 1, 1, 1, 2, 3], [5, 2]),
+        ([1] * 25, [17, 8]),  # unless it is too large
+        ([1, 2, 3, 4, 5, 6, 7, 8], [3, 3, 2]),
+    ],
+)
+def test_texts_in_memory_at_once(
+    monkeypatch: pytest.MonkeyPatch, frames: list[int], sizes: list[int]
+) -> None:
+    monkeypatch.setattr(contents, "ENOUGH_CHARS", 200)
+    monkeypatch.setattr(contents, "MOST_CHARS", 1_600)
+    rows = []
+    for ident, frame in enumerate(frames):
+        row = PageRow(1, ident, Url(f"https://a.test/{ident}"), 0, 0, 0, 200, "ok")
+        row.text_segment, row.text_frame, row.text_chars = 1, frame, 100
+        rows.append((ident, row))
+    parts = list(contents.parts(rows))
+    assert [len(part) for part in parts] == sizes
+    assert [found for part in parts for found in part] == rows
 
 
 def test_a_list_ends_with_the_page_that_was_the_newest(made: Made) -> None:

@@ -19,11 +19,16 @@ from support.made_crawl import make
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
 SCRIPTS = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.M | re.S)
+# A command and what it prints on the demo of `place`, where the document shows both.
+SHOWN = re.findall(r"^```sh\n([^\n]+)\n```\n\n```text\n(.*?)^```", DOCUMENT, re.M | re.S)
 LINES = [
     line
     for block in re.findall(r"^```sh\n(.*?)^```", DOCUMENT, re.M | re.S)
     for line in block.splitlines()
+    if line not in dict(SHOWN)
 ]
+DEMO = ["demo", "--domains", "8", "--pages", "4"]
+MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 
 @pytest.fixture(scope="module", params=["demo", "made"])
@@ -33,7 +38,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param == "made":  # has labels, languages and responses
         make(root / "lycosa-demo")
         return root
-    words = ["demo", "--domains", "8", "--pages", "4", "--delay", "0.05", "--no-view"]
+    words = [*DEMO, "--delay", "0.05", "--no-view"]
     done = subprocess.run(
         [sys.executable, "-m", "lycosa", *words], cwd=root, capture_output=True, text=True
     )
@@ -78,6 +83,20 @@ def test_lines(place: Path, line: str) -> None:
             (place / "search.py").write_text(script)
     said = run(place, ["bash", "-c", line])
     assert said.strip() or not labelled(place)
+
+
+def test_there_are_outputs_and_the_demo_is_the_one_they_name() -> None:
+    assert any("lycosa sample" in line for line, _ in SHOWN)
+    assert f"`lycosa {' '.join(DEMO)}`" in DOCUMENT
+    assert len(SHOWN) == DOCUMENT.count("```text\n")
+
+
+@pytest.mark.parametrize("place", ["demo"], indirect=True)
+@pytest.mark.parametrize("line, output", SHOWN)
+def test_outputs(place: Path, line: str, output: str) -> None:
+    said, again = (run(place, ["bash", "-c", line]) for _ in range(2))
+    assert said == again
+    assert re.sub(MOMENT, "THEN", said).strip() == re.sub(MOMENT, "THEN", output).strip()
 
 
 def test_every_filter_is_documented_and_has_its_flag() -> None:

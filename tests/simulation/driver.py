@@ -27,6 +27,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, Flag, Kind, Request, Response
 from lycosa.urls.scope import Scope, ScopeRules
 from support.made import link
+from support.tokens import check_each_step
 
 TO_MS = 1_800_000_000_000.0  # the store's clock when virtual time is 0
 LEASE = 180.0
@@ -167,6 +168,7 @@ class Simulation:
         exclude: tuple[str, ...] = (),
         seeded_only: bool = False,
         address: Callable[[str], str] = lambda host: "",
+        check_steps: bool = True,  # that every domain has its one token: a look at all domains
     ) -> None:
         self.random = random.Random(seed)
         self.path = path
@@ -181,6 +183,7 @@ class Simulation:
         self.now = 0.0
         self.visits = 0
         self.requests = 0
+        self.check_steps = check_steps
         self.wires: dict[str, Wire] = {}
         self.places: dict[str, Wire] = {}  # what an address sees of errands
         self.rules_at: dict[str, float] = {}  # when the rules at a URL were sent
@@ -205,6 +208,8 @@ class Simulation:
             self.path, rules, lambda: int(self.now * 1000 + TO_MS), create=create
         )
         store.db.execute("PRAGMA synchronous = OFF")  # no power cuts in virtual time
+        if self.check_steps:
+            check_each_step(store)
         return store
 
     def _load(self) -> None:

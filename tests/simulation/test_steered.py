@@ -61,7 +61,7 @@ class Steered(Simulation):
         self.store.steer(lambda look, now: Change({PAUSED_KEY: ""}))
 
     def held(self) -> int:
-        found = self.store.db.execute("SELECT count(*) FROM domains WHERE engine_id > 0")
+        found = self.store.db.execute("SELECT count(*) FROM held")
         return int(found.fetchone()[0])
 
     def _least(self) -> float:

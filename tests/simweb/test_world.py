@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from lycosa.errors import UserError
 from lycosa.simweb.names import Names
 from lycosa.simweb.pages import Pages
-from lycosa.simweb.paths import page_number, page_path, registrable
+from lycosa.simweb.paths import LAYOUTS, page_number, page_path, registrable
 from lycosa.simweb.reply import Reply
 from lycosa.simweb.spec import DEFAULT_MIX, FEATURES, ROBOTS, WorldSpec
 from lycosa.simweb.special import CHARSET_TITLES, SPECIALS
@@ -115,6 +116,57 @@ def test_expected_pages_are_what_a_correct_crawler_keeps(seed: int) -> None:
     kept = ReferenceCrawler(world).run()
     assert world.compare(kept) == (set(), set())
     assert len(world.expected_pages()) > 300
+
+
+REAL = WorldSpec(
+    domains=40, pages=50, links=122, out_links=0.041, page_bytes=20_000, plain=True, real=True
+)
+
+
+def test_of_a_real_shape_a_correct_crawler_keeps_all_pages() -> None:
+    world = World(replace(REAL, domains=12))
+    kept = ReferenceCrawler(world).run()
+    assert world.compare(kept) == (set(), set())
+    assert len(kept) == sum(world.site(index).pages for index in range(12))
+    assert {world.site(index).layout for index in range(12)} > {1, 2}
+
+
+def test_a_real_shape_has_links_as_real_pages_have_them() -> None:
+    """100 links, half of them with their host, five to others; URLs of 55 characters."""
+    world = World(REAL)
+    pages = Pages(world)
+    hrefs: list[str] = []
+    urls: list[str] = []
+    sizes = []
+    for index in range(REAL.domains):
+        place = world.place(f"d{index:06d}.test")
+        assert place is not None
+        sizes.append(place.pages)
+        for number in (0, 7, place.pages - 1):
+            url = place.site.root + page_path(number, place.site.layout)
+            found = [
+                href.replace("&amp;", "&")
+                for href, _ in _LINK.findall(
+                    pages.own_part(place, place.site.root, number).decode()
+                )
+            ]
+            hrefs += found
+            urls += [urljoin(url, href) for href in found]
+    count = 3 * REAL.domains
+    own = [url for url, href in zip(urls, hrefs, strict=True) if not href.startswith("http")]
+    assert 90 < len(urls) / count < 110
+    assert 0.4 < 1 - len(own) / len(urls) < 0.6
+    assert any(href.startswith("../") for href in hrefs)
+    assert 50 < sum(map(len, urls)) / len(urls) < 60
+    assert max(sizes) > 5 * sorted(sizes)[len(sizes) // 2] > 5 * min(sizes) >= 250
+
+
+def test_paths_of_every_layout_tell_their_number() -> None:
+    for layout in range(LAYOUTS + 1):
+        for number in range(0, 3000, 7):
+            assert page_number(page_path(number, layout), layout) == number
+        assert page_number("/no/such-page-3.html", layout) == -1
+        assert page_number("/no-number", layout) == -1
 
 
 def test_every_feature_and_layout_at_once() -> None:

@@ -54,7 +54,7 @@ def list_lines(found: Sequence[DomainLine], sort: str, of: str, now_ms: int) -> 
             f"{each.pages:,}",
             f"{each.queued:,}",
             seconds(each.delay) if each.delay else "-",
-            state_text(each.state, each.ready_ms, now_ms),
+            state_text(each.state, each.ready_ms, now_ms, each.behind),
         )
         for each in found
     ]
@@ -76,8 +76,10 @@ def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def state_text(state: str, ready_ms: int, now_ms: int) -> str:
+def state_text(state: str, ready_ms: int, now_ms: int, behind: int = 0) -> str:
     """What a domain does now."""
+    if behind:
+        return f"waits behind {behind:,} other domains or more"
     if state == "waiting":
         return f"next visit in {duration(max(0, ready_ms - now_ms) / 1000)}"
     return {
@@ -104,7 +106,7 @@ def domain_lines(found: Domain, now_ms: int) -> list[str]:
     held = ", before an engine took it" if found.as_taken else ""
     return [
         f"domain     {found.name}{', a seed' if found.seeded else ''}",
-        f"now        {state_text(found.state, found.ready_ms, now_ms)}",
+        f"now        {state_text(found.state, found.ready_ms, now_ms, found.behind)}",
         f"delay      {_delay(found)}",
         f"pages      {found.pages:,}, about {found.queued:,} URLs queued{held}",
         f"outcomes   {kinds(found.outcomes) or '-'}{few}",

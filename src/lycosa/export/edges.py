@@ -13,7 +13,7 @@ from lycosa.archive.edges import HostEdge
 from lycosa.errors import UserError
 from lycosa.export.sorting import Runs, SortedRow
 from lycosa.export.target import Target
-from lycosa.urls.domains import domain_of
+from lycosa.urls.domains import domain_once
 from lycosa.urls.exclusions import Exclusions
 
 PHASE = "edges"
@@ -35,7 +35,7 @@ def chosen_edges(
 ) -> Iterator[HostEdge]:
     """Those between hosts that are not excluded, from these domains or all."""
     for edge in edges:
-        if domains and domain_of(edge.source) not in domains:
+        if domains and domain_once(edge.source) not in domains:
             continue
         if not (_hit(excluded, edge.source) or _hit(excluded, edge.target)):
             yield edge

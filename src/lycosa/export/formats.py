@@ -27,6 +27,7 @@ from lycosa.export.stream import ChosenPages, Phases
 from lycosa.export.tables import (
     EDGES,
     INDEX,
+    OF_HOST,
     OF_MARKS,
     TEXT,
     TEXT_MORE,
@@ -34,6 +35,7 @@ from lycosa.export.tables import (
     chosen,
     date,
     edge_record,
+    host_record,
     index_record,
 )
 from lycosa.export.target import Target
@@ -157,20 +159,24 @@ def _marks(work: Work) -> Marks:
 
 
 def _index(work: Work) -> None:
-    """The rows of `index`, sorted by their first column."""
+    """The rows of `index`, sorted by their first column. What a host's rows have in common is added
+    where they have come together."""
     columns = work.tables["index"]
+    own = [name for name in columns if name not in OF_HOST]
+    of_host = len(own) < len(columns)
     crawl = work.pages.name
 
     def row_of(page: Page) -> SortedRow:
         record = index_record(page, crawl)
-        return record["url_surtkey"], *(record[name] for name in columns)
+        return record["url_surtkey"], record["url_host_name"], *(record[name] for name in own)
 
     def write(rows: Iterable[SortedRow]) -> list[str]:
         make = _parquet_file(columns, "url_surtkey")
         shards = Shards(work.target, "index/part-{:05d}.parquet", make, **_file_bytes(work))
         try:
             for row in rows:
-                shards.add(dict(zip(columns, row[1:], strict=True)))
+                record = dict(zip(own, row[2:], strict=True))
+                shards.add(record | host_record(row[1]) if of_host else record)
                 if shards.full:
                     shards.cut()
             shards.finish(more=False)

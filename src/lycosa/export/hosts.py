@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from lycosa.urls.domains import registrable
 
-_HOSTS_REMEMBERED = 1 << 14
+_HOSTS_REMEMBERED = 256  # rows of `index` come sorted, those of a host together
 _LAST_PARTS = 5
 _is_ipv4 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+").fullmatch
 

@@ -14,8 +14,8 @@ from lycosa.called import pip_install
 from lycosa.errors import UserError
 from lycosa.export.tables import Columns, TableRecord
 
-BATCH_ROWS = 2_000  # records that wait as Python's values
-BATCH_BYTES = 8 << 20  # of their longest column
+BATCH_ROWS = 500  # records that wait as Python's values
+BATCH_BYTES = 2 << 20  # of their longest column
 GROUP_ROWS = 100_000
 GROUP_BYTES = 32 << 20  # of a row group, unpacked
 LEVEL = 3

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import heapq
 import marshal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from itertools import count
+from itertools import count, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,7 +25,7 @@ _Packed = tuple[Any, bytes]  # a row's key, and all of it
 
 RUN_ROWS = 25_000  # about 25 MB of `index`
 FAN_IN = 64  # runs that are merged at once; more are merged in several passes
-_BLOCK = 128  # rows that are packed together
+_BLOCK = 32  # rows that are packed together: those of FAN_IN runs are in memory at once
 _LENGTH = 4  # bytes before each block that say how long it is
 
 
@@ -67,18 +67,17 @@ class Runs:
     def _merge(self, names: list[str]) -> Iterator[_Packed]:
         with ExitStack() as stack:
             files = [stack.enter_context((self._root / name).open("rb")) for name in names]
-            yield from heapq.merge(*map(_read, files), key=_key)
+            unpack = zstandard.ZstdDecompressor().decompress  # one for all: each holds 160 KB
+            yield from heapq.merge(*(_read(file, unpack) for file in files), key=_key)
 
     def _write(self, rows: Iterable[_Packed]) -> str:
         name = f"{self._prefix}-{next(self._numbers):06d}.run"
+        pack = zstandard.ZstdCompressor(level=1).compress
         with ownfiles.create_own(self._root / name) as file:
-            block: list[_Packed] = []
-            for row in rows:
-                block.append(row)
-                if len(block) == _BLOCK:
-                    _put(file, block)
-                    block = []
-            _put(file, block)
+            waiting = iter(rows)
+            while block := list(islice(waiting, _BLOCK)):
+                packed = pack(marshal.dumps(block))
+                file.write(len(packed).to_bytes(_LENGTH, "little") + packed)
         return name
 
 
@@ -90,13 +89,6 @@ def _next_number(names: list[str]) -> int:
 _key = itemgetter(0)
 
 
-def _put(file: BinaryIO, block: list[_Packed]) -> None:
-    if block:
-        packed = zstandard.ZstdCompressor(level=1).compress(marshal.dumps(block))
-        file.write(len(packed).to_bytes(_LENGTH, "little") + packed)
-
-
-def _read(file: BinaryIO) -> Iterator[_Packed]:
-    unpacker = zstandard.ZstdDecompressor()
+def _read(file: BinaryIO, unpack: Callable[[bytes], bytes]) -> Iterator[_Packed]:
     while head := file.read(_LENGTH):
-        yield from marshal.loads(unpacker.decompress(file.read(int.from_bytes(head, "little"))))
+        yield from marshal.loads(unpack(file.read(int.from_bytes(head, "little"))))

@@ -25,7 +25,7 @@ from lycosa.page.media import essence
 from lycosa.reading.names import did_you_mean
 from lycosa.reading.values import Page, TextPage
 from lycosa.urls.canonical import split
-from lycosa.urls.domains import domain_id, domain_of
+from lycosa.urls.domains import domain_id, domain_once
 from lycosa.urls.fingerprint import fingerprint
 
 Columns = dict[str, str]  # names, and what is in them
@@ -103,6 +103,9 @@ COMMON_CRAWL: Columns = {
     "crawl": "string",
     "subset": "string",
 }
+OF_HOST = [  # in the order of `HostParts`
+    name for name in COMMON_CRAWL if name.startswith("url_host_") and name != "url_host_name"
+]
 INDEX: Columns = {
     **COMMON_CRAWL,
     "outcome": "string",
@@ -186,25 +189,14 @@ def text_record(
 
 
 def index_record(page: Page, crawl: str) -> TableRecord:
-    """The row of `index` for a page."""
+    """The row of `index` for a page, without the columns that `host_record` gives."""
     parts = split(page.url)
     path, _, query = parts.target.partition("?")
-    host = host_parts(parts.host)
     has_warc = page.warc_segment and page.warc_length
     return {
         "url_surtkey": surt_key(page.url),
         "url": page.url,
         "url_host_name": parts.host,
-        "url_host_tld": host.tld,
-        "url_host_2nd_last_part": host.second,
-        "url_host_3rd_last_part": host.third,
-        "url_host_4th_last_part": host.fourth,
-        "url_host_5th_last_part": host.fifth,
-        "url_host_registry_suffix": host.registry_suffix,
-        "url_host_registered_domain": host.registered_domain,
-        "url_host_private_suffix": host.private_suffix,
-        "url_host_private_domain": host.private_domain,
-        "url_host_name_reversed": host.reversed_name,
         "url_protocol": "https" if parts.https else "http",
         "url_port": parts.port if parts.port != (443 if parts.https else 80) else None,
         "url_path": path,
@@ -247,14 +239,19 @@ def index_record(page: Page, crawl: str) -> TableRecord:
     }
 
 
+def host_record(host: str) -> TableRecord:
+    """The columns of `index` that every page of a host has in common."""
+    return dict(zip(OF_HOST, host_parts(host), strict=True))
+
+
 def edge_record(source: str, target: str, links: int) -> TableRecord:
     """The row of `edges` for two hosts."""
     return {
         "source": source,
         "target": target,
         "links": links,
-        "source_domain": domain_of(source),
-        "target_domain": domain_of(target),
+        "source_domain": domain_once(source),
+        "target_domain": domain_once(target),
     }
 
 

@@ -1,4 +1,5 @@
-"""The columns of the table `pages`, said once for both stores: inserts, readers and moving. Pure.
+"""The columns of the table `pages`, said once for both stores: inserts, readers and moving. Also
+what is read of a domain, which lies in two tables. Pure.
 
 A row of the table is a `PageRow`. The `.sql` files do not list the columns: they hold marks such as
 `{page_columns}`, and `queries.load` fills them in. The migrations, which made the table, list them
@@ -57,6 +58,16 @@ TEXTS = tuple(name for name, kind in PAGES.items() if kind == "text")
 BLOBS = tuple(name for name, kind in PAGES.items() if kind == "bytea")
 NUMBERS = tuple(name for name, kind in PAGES.items() if kind not in ("text", "bytea"))
 
+# Of a domain: what its row says, who holds it, and its counts when that engine took it. Readers
+# call the tables d and h.
+DOMAIN = (
+    *("d.id", "d.name", "coalesce(h.engine_id, 0) AS engine_id", "d.idle", "d.polite_at"),
+    *("d.wait_at", "d.not_before", "d.delay_ms", "d.failures", "d.seeded"),
+    "d.pages + coalesce(h.more_pages, 0) AS pages",
+    "d.queued + coalesce(h.more_queued, 0) AS queued",
+)
+_HOLDER = "coalesce((SELECT engine_id FROM held WHERE held.id = domains.id), 0)"
+
 # Where the values of a page come from that fails while it is queued; all others are 0 or empty.
 _OF_QUEUE = frozenset({"domain_id", "fp", "url", "depth"})
 _EMPTY = {"sqlite": "x''", "postgres": "''::bytea"}
@@ -84,7 +95,8 @@ def marks(dialect: str) -> dict[str, str]:
         "{page_values}": _listed(values),
         "{failed_page}": _listed(_failed(dialect, *each) for each in PAGES.items()),
         "{place_columns}": _listed(PagePlace._fields),
-        "{state_columns}": _listed(DomainState._fields),
+        "{state_columns}": _listed([_HOLDER, *DomainState._fields[1:]]),
+        "{domain_columns}": _listed(DOMAIN),
         "{fine_outcomes}": _listed(f"'{name}'" for name in sorted(FINE)),
     }
 

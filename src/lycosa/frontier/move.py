@@ -60,12 +60,14 @@ TABLES = (
         "domains",
         ("id",),
         _columns(
-            int8="id engine_id ready_at polite_at delay_ms queued pages",
-            int4="failures releases",
-            bool="seeded",
+            int8="id polite_at wait_at not_before delay_ms queued pages",
+            int4="failures",
+            bool="idle seeded",
             text="name",
         ),
     ),
+    Table("ready", ("ready_at", "id"), _columns(int8="ready_at id", int4="more_pages more_queued")),
+    Table("held", ("id",), _columns(int8="id engine_id", int4="more_pages more_queued")),
     Table(
         "origins",
         ("domain_id", "origin"),
@@ -97,7 +99,7 @@ TABLES = (
         "segments", ("kind", "id"), _columns(int8="id engine_id length", text="kind", bool="closed")
     ),
 )
-_TIMES = frozenset({"ready_at", "polite_at", "retry_ms", "renewed_ms"})
+_TIMES = frozenset({"ready_at", "polite_at", "wait_at", "not_before", "retry_ms", "renewed_ms"})
 
 
 class Move:

@@ -237,7 +237,7 @@ class Reader:
             "now_ms": self._source.now_ms(),
             "page": None if page is None else page_row(page),
             "page_id": page_id,
-            "domain_row": self._row("domain_by_id", id=ident),
+            "domain_row": self.survey.domains_of([ident]).get(ident),
             "origin": None if origin is None else Origin(**origin),
             "queue": self._queue_row(ident, fp),
             "settings": self.settings(),
@@ -262,7 +262,7 @@ class Reader:
         origins; None if the crawl never met it. `as_taken`: it has more pages or queued URLs than
         are counted here, and an engine holds it."""
         ident = domain_id(name)
-        row = self._row("domain_by_id", id=ident)
+        row = self.survey.domains_of([ident]).get(ident)
         if row is None:
             return None
         counts, queued = self.survey.counts(ident), self.survey.queue_count(ident)

@@ -1,12 +1,30 @@
 """The states of a domain and of a URL, on one screen. Pure.
 
-A domain is in exactly one state, told by `domains.engine_id`:
+A domain has exactly one token, which is its state. Who makes a token takes the domain from a
+statement that consumed its other token, or made the domain, in the same transaction:
 
-    state    engine_id    leaves it by
-    idle     -1           a URL is added               -> ready   (wake)
-    ready     0           its time comes, an engine    -> leased  (lease)
-    leased   >0           the engine gives it back     -> ready | idle   (release)
-                          the engine is dead           -> ready, one delay later   (rescue)
+    state    its token             leaves it by
+    idle     domains.idle = 1      a URL is added               -> ready   (wake)
+    ready    a row in `ready`      its time comes, an engine    -> held    (lease)
+                                   a URL comes, it only waited
+                                   for retries                  -> ready, earlier   (wake)
+    held     a row in `held`       the engine gives it back     -> ready | idle   (release)
+                                   the engine is dead           -> ready, one delay later   (rescue)
+
+A visit moves a token and writes no row of `domains`. What the counts of a domain are ahead of its
+row travels with its token (`more_pages` and `more_queued` in `ready` and `held`, to be added to
+`pages` and `queued` in `domains`); its row follows from time to time (`released`).
+`ready` is sorted by time and can't be searched by id, so whoever learns that a domain must wait for
+longer writes `domains.not_before`, and the lease looks at that once more. When a visit may begin:
+
+    max(ready.ready_at, domains.polite_at, domains.not_before)
+
+    polite_at    no visit before; of an idle domain, and of one that only waits for retries. Of
+                 others it is old, and no later than `ready_at`. A domain was visited if it is not
+                 0, or `more_pages` of its token is not
+    wait_at      the `ready_at` of a domain that only waits for retries: by it a new URL finds its
+                 row in `ready`. 0: it does not only wait. Whoever takes that row clears it
+    not_before   what others said: `postpone`, the delays that a dead engine had learnt, a failover
 
 A URL that is in scope is in exactly one state:
 
@@ -23,9 +41,6 @@ by that time, so that a waiting retry never blocks its domain's other URLs.
 
 from dataclasses import dataclass
 from typing import NamedTuple
-
-IDLE = -1
-READY = 0
 
 DEPTH_SHIFT = 42  # milliseconds since 1970 fit into 42 bits until the year 2109
 WAITING = 1 << 61
@@ -55,20 +70,18 @@ def domain_ready_ms(polite_ms: int, head_order: int | None) -> int | None:
 
 
 class DomainState(NamedTuple):
-    """The part of a domain's row that decides whether it takes URLs, and whether they wake it."""
+    """The part of a domain that decides whether it takes URLs, and whether they wake it."""
 
-    engine_id: int
-    ready_at: int
-    polite_at: int
+    engine_id: int  # that holds it; 0: none
+    idle: bool
+    wait_at: int
     queued: int
     pages: int
     seeded: bool
 
     def wakes(self) -> bool:
-        """Whether a new URL makes it ready: it is idle, or only waits for a retry."""
-        if self.engine_id == IDLE:
-            return True
-        return self.engine_id == READY and self.ready_at > self.polite_at > 0
+        """Whether a new URL may make it ready: it is idle, or only waits for a retry."""
+        return bool(self.idle) or self.wait_at > 0
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 DOMAINS_LOOKED_AT = 50_000  # rows of the table of domains that one list is made of
 PAGES_LOOKED_AT = 20_000  # rows of the table of pages: they are larger
 DOMAIN_PAGES = 4_000  # pages of one domain: each is found by an index, somewhere in the table
+READY_LOOKED_AT = 20_000  # rows of the line of domains that wait for a visit, from its front
 DOMAIN_QUEUE = 20_000  # queued URLs of one domain: they lie in a row
 QUEUE_CHUNK = 2_000  # rows of the queue in one statement
 
@@ -84,10 +85,35 @@ class Survey:
         rows = self._rows(OF_PAGES[sort], after=max(0, newest - most), limit=limit)
         return [(row["domain_id"], float(row["value"])) for row in rows]
 
-    def domains_of(self, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """The rows of some domains, by id."""
+    def domains_of(
+        self, ids: Sequence[int], most: int = READY_LOOKED_AT
+    ) -> dict[int, dict[str, Any]]:
+        """Some domains, by id, each with the engine that holds it (0: none) and `ready_at`, the
+        moment of its next visit. `behind` is 0 if that moment is known. Else the domain stands
+        behind so many others in line, and its moment is no earlier than `ready_at`, which is that
+        of the last of them: the line can't be searched by id, and is looked through from its front,
+        no further than `most`. Its counts are then those of its row, which may be old."""
         rows = self._rows("domains_of", ids=self._source.numbers(list(ids)))
+        in_line = [r["id"] for r in rows if not (r["idle"] or r["engine_id"] or r["wait_at"])]
+        found, edge = self._places(in_line, most) if in_line else ({}, {})
+        for row in rows:
+            ready, row["behind"] = row["wait_at"], 0
+            if (place := found.get(row["id"])) is not None:
+                ready = place["ready_at"]
+                row["pages"] += place["more_pages"]
+                row["queued"] += place["more_queued"]
+            elif row["id"] in in_line and edge["looked_at"] >= most:
+                ready, row["behind"] = edge["ready_at"], edge["looked_at"]
+            row["ready_at"] = max(ready, row["polite_at"], row["not_before"])
+            row["queued"] = max(0, row["queued"])
         return {row["id"]: row for row in rows}
+
+    def _places(
+        self, ids: list[int], most: int
+    ) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:
+        """Those of these domains that are near the front of the line, and where the look ended."""
+        rows = self._rows("ready_places", ids=self._source.numbers(ids), most=most)
+        return {row["id"]: row for row in rows}, self._rows("ready_edge", most=most)[0]
 
     def counts(self, ident: int, most: int = DOMAIN_PAGES) -> list[dict[str, Any]]:
         """The pages of a domain by outcome, language and label. Of a domain with more pages than

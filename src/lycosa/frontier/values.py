@@ -71,6 +71,15 @@ class Batch:
     segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
     stats: dict[str, Any] = field(default_factory=dict)
 
+    def visited(self) -> set[int]:
+        """The domains that an engine must hold to commit it. Where a redirect led (an order below
+        0) is not among them."""
+        return {
+            *(page.domain_id for page in self.pages if page.order >= 0),
+            *(each.domain_id for each in self.deferred),
+            *(each.domain_id for each in self.released),
+        }
+
     def empty(self) -> bool:
         """Whether committing it would change nothing but the lease and the counters."""
         return not (

@@ -36,6 +36,7 @@ enum {
     Q_GOOD,
     Q_BAD,
     Q_BEST,
+    Q_OPINION, /* what the first trees think of its text */
     Q_END
 };
 
@@ -54,10 +55,9 @@ typedef struct {
     Line *lines;
     int count, all; /* lines to be judged, and those of the text, of which some are joined */
     Facts facts;
-    int *sums;          /* of the trees so far, a number for each line */
-    uint64_t *opinions; /* what the first trees think of the text in each container */
-    Quick *quick;       /* of each container */
-    int *of[OF_PAGE];   /* containers of each line */
+    int *sums;        /* of the trees so far, a number for each line */
+    Quick *quick;     /* of each container */
+    int *of[OF_PAGE]; /* containers of each line */
 } Page;
 
 static Record *records_of(const Page *page) { return ITEMS_OF(page->blocks->records, Record); }
@@ -216,25 +216,21 @@ static unsigned char so_far(int sum) {
     return (unsigned char)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* The sums of scores, weighed by size, of all text in each container: NULL without memory. */
-static uint64_t *sum_opinions(const Page *page) {
+/* The scores so far of all text in each container, weighed by size: 0, or -1 without memory. */
+static int sum_opinions(const Page *page) {
     const Record *records = records_of(page);
     int count = COUNT_OF(page->blocks->records, Record);
     uint64_t *sums = PyMem_Calloc((size_t)count, sizeof *sums);
-    if (sums == NULL) return NULL;
+    if (sums == NULL) return -1;
     for (int i = 0; i < page->count; i++)
         sums[page->lines[i].record] += (uint64_t)so_far(page->sums[i]) * page->lines[i].size;
-    for (int i = count - 1; i > 0; i--) sums[records[i].parent] += sums[i];
-    return sums;
-}
-
-static void fill_opinion(const Page *page, unsigned char *column, int which) {
-    const Record *records = records_of(page);
-    for (int i = 0; i < page->count; i++) {
-        int record = which == OF_PAGE ? 0 : page->of[which][i];
-        unsigned size = records[record].size;
-        column[i] = size ? (unsigned char)(page->opinions[record] / size) : 0;
+    for (int i = count - 1; i >= 0; i--) {
+        unsigned size = records[i].size;
+        page->quick[i].q[Q_OPINION] = size ? (unsigned char)(sums[i] / size) : 0;
+        if (i > 0) sums[records[i].parent] += sums[i];
     }
+    PyMem_Free(sums);
+    return 0;
 }
 
 /* Columns by number; those of bits come behind them. */
@@ -447,8 +443,12 @@ static void fill_column(const Page *page, int number, unsigned char *column) {
         ALL(facts->kinds >> H1 & 1);
     case C_SCORE:
         EACH(so_far(page->sums[i]));
-    default:
-        return fill_opinion(page, column, number - C_SCORE_OWN);
+    case C_SCORE_PAGE:
+        ALL(quick[0].q[Q_OPINION]);
+    default: {
+        const int *of = page->of[number - C_SCORE_OWN];
+        EACH(quick[of[i]].q[Q_OPINION]);
+    }
     }
 }
 
@@ -527,13 +527,14 @@ static int prepare(Page *page, Blocks *blocks, const Buffer *text, Buffer *lines
 static int judge_lines(Page *page, unsigned char *scores) {
     size_t width = (size_t)page->count + 2 * PADDING;
     unsigned char *columns = PyMem_Calloc(MODEL_COLUMNS, width);
+    int failed = columns == NULL;
     for (int i = 0; i < page->count; i++) page->sums[i] = MODEL_BIAS;
-    if (columns != NULL) {
+    if (!failed) {
         fill_columns(page, columns, width, 0, FIRST_COLUMNS);
         ask_trees(page, columns, width, 0, FIRST_TREES);
-        page->opinions = sum_opinions(page);
+        failed = sum_opinions(page) < 0;
     }
-    if (page->opinions == NULL) {
+    if (failed) {
         PyMem_Free(columns);
         PyErr_NoMemory();
         return -1;
@@ -556,7 +557,6 @@ static void spread_scores(const Page *page, unsigned char *scores) {
 
 static void free_lines(Page *page, Buffer *lines) {
     PyMem_Free(page->sums);
-    PyMem_Free(page->opinions);
     PyMem_Free(page->quick);
     buffer_free(lines);
 }

@@ -197,22 +197,45 @@ typedef struct {
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
-static Key key_of(const char *name, Py_ssize_t size) {
-    Key key = {0, 0};
-    Py_ssize_t i = 0;
-    for (; i < size && i < 8; i++) key.begin = key.begin << 8 | (unsigned char)lower(name[i]);
-    for (; i < size; i++) key.end = key.end << 8 | (unsigned char)lower(name[i]);
-    return key;
+#define EACH_BYTE(byte) (0x0101010101010101u * (byte))
+
+/* Up to eight letters as a number, in lower case, the first one lowest. */
+static uint64_t few_letters(const char *p, Py_ssize_t size) {
+    uint64_t letters = 0;
+    for (Py_ssize_t i = 0; i < size && i < 8; i++)
+        letters |= (uint64_t)(unsigned char)lower(p[i]) << 8 * i;
+    return letters;
+}
+
+/* The same, of one to eight, all at once: there are eight bytes to read. */
+static inline uint64_t eight_letters(const char *p, Py_ssize_t size) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return few_letters(p, size);
+#endif
+    uint64_t eight;
+    memcpy(&eight, p, 8);
+    eight = eight << (64 - 8 * size) >> (64 - 8 * size);
+    uint64_t seven = eight & EACH_BYTE(0x7F);
+    uint64_t capital = (seven + EACH_BYTE(0x80 - 'A')) & ~(seven + EACH_BYTE(0x7F - 'Z')) & ~eight;
+    return eight | (capital & EACH_BYTE(0x80)) >> 2;
+}
+
+/* `end` is that of what may be read. */
+static inline Key key_of(const char *name, Py_ssize_t size, const char *end) {
+    if (size <= 8 && end - name >= 8) return (Key){eight_letters(name, size), 0};
+    return (Key){few_letters(name, size), size > 8 ? few_letters(name + 8, size - 8) : 0};
 }
 
 static unsigned hash_of(Key key) {
     return (unsigned)(((key.begin ^ key.end << 5) * 0x9E3779B97F4A7C15u) >> 56);
 }
 
-static const struct element *find_element(const char *begin, const char *end) {
+/* The element of a name in a page that ends at `page_end`. */
+static const struct element *find_element(const char *begin, const char *end,
+                                          const char *page_end) {
     Py_ssize_t size = end - begin;
     if (size > NAME_SIZE) return &unknown;
-    Key key = key_of(begin, size);
+    Key key = key_of(begin, size, page_end);
     for (const struct element *e = table[hash_of(key)]; e != NULL; e = e->next)
         if (e->key.begin == key.begin && e->key.end == key.end && e->size == size) return e;
     return &unknown;
@@ -519,8 +542,6 @@ static const char *uncommon(Scan *scan, const char *p, const char *end, int lite
     return visible_as(scan, out, out + size, 1, pre) < 0 ? NULL : after;
 }
 
-#define EACH_BYTE(byte) (0x0101010101010101u * (byte))
-
 /* Goes over ordinary ASCII, eight bytes at a time, as long as there is no '&', no control character
    and no blank behind another one (`blank`: one was before). Stops early rather than late. */
 static const char *skip_plain(const char *p, const char *end, int blank) {
@@ -754,6 +775,8 @@ static int keep(Scan *scan, PyObject *item) {
     return failed;
 }
 
+#include "_tells.h"
+
 typedef struct {
     Attribute href, rel;
 } Link;
@@ -777,7 +800,7 @@ static const char *read_link(const char *p, const char *end, int *closed, Link *
     return p;
 }
 
-/* <a>: its href, or (href, rel) if it has a rel. */
+/* <a>: its href, or (href, rel) if its rel may forbid to follow it. */
 static int anchor(Scan *scan, const Link *found) {
     Attribute href = found->href, rel = found->rel;
     if (href.name == NULL) return 0;
@@ -790,8 +813,9 @@ static int anchor(Scan *scan, const Link *found) {
         return 0;
     }
     PyObject *link = decoded(scan, href.value, href.value_end, 1);
-    if (link != NULL && rel.name != NULL) {
-        PyObject *wish = decoded(scan, rel.value, cut_at(rel.value, rel.value_end, HREF_MAX), 1);
+    const char *rel_end = rel.name == NULL ? NULL : cut_at(rel.value, rel.value_end, HREF_MAX);
+    if (link != NULL && rel.name != NULL && may_forbid(rel.value, rel_end)) {
+        PyObject *wish = decoded(scan, rel.value, rel_end, 1);
         PyObject *pair = wish == NULL ? NULL : PyTuple_Pack(2, link, wish);
         Py_XDECREF(wish);
         Py_DECREF(link);
@@ -799,8 +823,6 @@ static int anchor(Scan *scan, const Link *found) {
     }
     return keep(scan, link);
 }
-
-#include "_tells.h"
 
 /* The attributes of other tags that `html` looks at. */
 static const char *const asked[] = {"href",     "src",      "rel",     "name", "content",
@@ -1598,8 +1620,9 @@ static int link_tag(Scan *scan, Tag *tag) {
 }
 
 static int start_tag(Scan *scan, const char *name, const char *name_end) {
-    Tag tag = {.element = find_element(name, name_end), .name = name, .name_end = name_end};
+    Tag tag = {.name = name, .name_end = name_end};
     Hints hints = {0};
+    tag.element = find_element(name, name_end, scan->end);
     tag.flags = tag.element->flags;
     if (tag.element == a_) return link_tag(scan, &tag);
     const char *after = skip_tag(name_end, scan->end, &tag.closed, &hints);
@@ -1663,7 +1686,7 @@ static int other_end(Scan *scan, Wanted name) {
 }
 
 static int end_tag(Scan *scan, const char *name, const char *name_end) {
-    const struct element *element = find_element(name, name_end);
+    const struct element *element = find_element(name, name_end, scan->end);
     Wanted wanted = {element, name, name_end - name, 0};
     const Open *open = top(scan);
     int closed, failed;
@@ -1879,7 +1902,7 @@ PyDoc_STRVAR(
     "scan(page, names, max_items, max_text)\n--\n\n"
     "The visible text of a page (UTF-8), what its tags say, how many were left out, the score "
     "of each line of the text, its main text, and what was counted (`signs.Signs`).\n\n"
-    "What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) "
+    "What tags say: the href of an <a>, (href, rel) if that may forbid it, (name, attributes) "
     "of others, (None, title). `names` are those of character references.");
 
 static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -1911,13 +1934,13 @@ static PyObject *all_columns(Scan *scan, const Py_buffer *sums) {
         PyObject *number = PyLong_FromLong(page.lines[i].lines);
         if (number == NULL || PyTuple_SetItem(counts, i, number) < 0) Py_CLEAR(counts);
     }
-    if (columns != NULL && counts != NULL) page.opinions = sum_opinions(&page);
-    if (page.opinions != NULL) {
+    int made = columns != NULL && counts != NULL;
+    if (made && sum_opinions(&page) == 0) {
         unsigned char *to = (unsigned char *)PyBytes_AsString(columns);
         for (int i = 0; i < C_END; i++) fill_column(&page, i, to + (size_t)i * (size_t)page.count);
         PyObject *text = decoded_buffer(&scan->text);
         if (text != NULL) result = Py_BuildValue("(NOO)", text, columns, counts);
-    } else if (columns != NULL && counts != NULL) {
+    } else if (made) {
         PyErr_NoMemory();
     }
     Py_XDECREF(columns);
@@ -1963,7 +1986,7 @@ static PyObject *is_utf8(PyObject *Py_UNUSED(module), PyObject *args) {
 
 /* The element of a name, which is added if it is new. */
 static struct element *element_of(const char *name, Py_ssize_t size) {
-    Key key = key_of(name, size);
+    Key key = key_of(name, size, name + size);
     struct element **slot = &table[hash_of(key)];
     for (struct element *e = *slot; e != NULL; e = e->next)
         if (e->size == size && memcmp(e->name, name, (size_t)size) == 0) return e;

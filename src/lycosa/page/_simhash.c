@@ -1,13 +1,13 @@
 /* A text in 64 bits: the compiled twin of `page/simhash`, which says what it is for.
 
-   One pass over the text's UTF-8. Each word is hashed and its 64 bits are added to 64 counters;
-   they lie across eight planes, one for each bit of a counter, so that adding eight words takes
-   some fifty operations and not 512. Before a counter runs over, the planes are emptied into real
-   ones.
+   One pass over the text's UTF-8. Each word is hashed, and its 64 bits are to be added to 64
+   counters. Hashes wait until there are some hundred. The counters lie across eight planes, one for
+   each bit of a counter, so that adding eight words takes some fifty operations and not 512. Before
+   a counter runs over, the planes are emptied into real ones.
 
-   Words of ASCII letters, most of them in most texts, are taken eight bytes at a time: where a word
-   ends is found by arithmetic on all eight, because a branch for each letter is foretold wrongly
-   once a word.
+   Words of ASCII letters, most of them in most texts, are found 64 bytes at a time: arithmetic on
+   eight bytes at once says which of them end a word, and then each word is hashed by eight bytes at
+   a time. A branch for each letter, or for each word, would be foretold wrongly once a word.
 
    Owns no rule: the ranges and weights are those of `page/simhash`, and tests compare the two. */
 
@@ -23,6 +23,8 @@
 #define ALPHABETS_END 0x900
 #define GROUP 8
 #define PLANES 8
+#define ROOM 512   /* hashes that may wait */
+#define STRETCH 64 /* bytes in which words are looked for at a time */
 #define START 0xCBF29CE484222325u
 #define PRIME 0x100000001B3u
 #define MIX 0xFF51AFD7ED558CCDu
@@ -78,10 +80,10 @@ static uint32_t folded(uint32_t c) {
 }
 
 typedef struct {
-    uint64_t group[GROUP]; /* hashes that are not in the planes yet, `grouped` of them */
-    int grouped;
-    uint64_t planes[PLANES]; /* bit i of counter b is bit b of planes[i] */
-    int waiting;             /* words in the planes: fewer than 1 << PLANES */
+    uint64_t waiting[ROOM + GROUP]; /* hashes that are not in the planes yet */
+    int count;                      /* of them: never more than ROOM */
+    uint64_t planes[PLANES];        /* bit i of counter b is bit b of planes[i] */
+    int added;                      /* words in the planes: fewer than 1 << PLANES */
     uint32_t sums[64], total;
     uint64_t before; /* the hash of the word before */
     unsigned char counts[1 << SLOT_BITS];
@@ -92,7 +94,7 @@ static void empty_planes(Sums *sums) {
         for (int bit = 0; bit < 64; bit++)
             sums->sums[bit] += (uint32_t)(sums->planes[i] >> bit & 1) << i;
     memset(sums->planes, 0, sizeof sums->planes);
-    sums->waiting = 0;
+    sums->added = 0;
 }
 
 /* Adds two bits to the counters' bit in `plane`, 64 times at once; returns what is carried. */
@@ -102,10 +104,9 @@ static inline uint64_t add_two(uint64_t *plane, uint64_t one, uint64_t other) {
     return carried;
 }
 
-/* Adds the group to the planes. */
-static void add_group(Sums *sums) {
-    uint64_t *v = sums->group, *planes = sums->planes, twos[4], fours[2];
-    memset(v + sums->grouped, 0, sizeof *v * (size_t)(GROUP - sums->grouped));
+/* Adds eight hashes to the planes. */
+static void add_group(Sums *sums, const uint64_t *v) {
+    uint64_t *planes = sums->planes, twos[4], fours[2];
     for (int i = 0; i < 4; i++) twos[i] = add_two(planes, v[2 * i], v[2 * i + 1]);
     for (int i = 0; i < 2; i++) fours[i] = add_two(planes + 1, twos[2 * i], twos[2 * i + 1]);
     uint64_t carried = add_two(planes + 2, fours[0], fours[1]);
@@ -114,9 +115,16 @@ static void add_group(Sums *sums) {
         planes[i] ^= carried;
         carried = more;
     }
-    sums->grouped = 0;
-    sums->waiting += GROUP;
-    if (sums->waiting + GROUP >= 1 << PLANES) empty_planes(sums);
+    sums->added += GROUP;
+    if (sums->added + GROUP >= 1 << PLANES) empty_planes(sums);
+}
+
+/* Adds all hashes that wait. */
+static void add_waiting(Sums *sums) {
+    memset(sums->waiting + sums->count, 0, sizeof *sums->waiting * GROUP);
+    for (int i = 0; i < sums->count; i += GROUP) add_group(sums, sums->waiting + i);
+    sums->total += (uint32_t)sums->count;
+    sums->count = 0;
 }
 
 static inline uint64_t mixed(uint64_t value) {
@@ -124,14 +132,13 @@ static inline uint64_t mixed(uint64_t value) {
     return value ^ value >> 33;
 }
 
-static inline void add(Sums *sums, uint64_t value, int cap) {
+/* Lets a hash wait, unless it was there `cap` times before: how many wait then. */
+static inline int add(Sums *sums, int waiting, uint64_t value, int cap) {
     unsigned char *count = sums->counts + (value >> (64 - SLOT_BITS));
     int counts = *count < cap; /* no branch: nobody could foretell which way it goes */
     *count = (unsigned char)(*count + counts);
-    sums->total += (uint32_t)counts;
-    sums->group[sums->grouped] = value;
-    sums->grouped += counts;
-    if (sums->grouped == GROUP) add_group(sums);
+    sums->waiting[waiting] = value;
+    return waiting + counts;
 }
 
 /* The character at `p`, and in `size` its bytes. Python made the UTF-8: it is whole. */
@@ -159,12 +166,24 @@ typedef struct {
     int last_size, kind;
 } Run;
 
+/* A word behind the word `before`: how many hashes wait then. */
+static inline int add_word(Sums *sums, int waiting, uint64_t value, int is_short, uint64_t before) {
+    waiting = add(sums, waiting, value, is_short ? 1 : CAP);
+    int counts = (before != 0) & ((before + value) >> 62 == 0); /* one in four */
+    return add(sums, waiting, mixed(before * PRIME ^ value), counts * CAP);
+}
+
 static void end_word(Sums *sums, uint64_t hash, int is_short) {
     uint64_t value = mixed(hash);
-    add(sums, value, is_short ? 1 : CAP);
-    int counts = sums->before != 0 && (sums->before + value) >> 62 == 0; /* one in four */
-    add(sums, mixed(sums->before * PRIME ^ value), counts ? CAP : 0);
+    if (sums->count > ROOM - 2) add_waiting(sums);
+    sums->count = add_word(sums, sums->count, value, is_short, sums->before);
     sums->before = value;
+}
+
+/* A pair of characters that are written without spaces, or one that is alone. */
+static void end_unspaced(Sums *sums, uint64_t bytes) {
+    if (sums->count == ROOM) add_waiting(sums);
+    sums->count = add(sums, sums->count, mixed(mixed(START ^ bytes)), CAP);
 }
 
 static void end_run(Sums *sums, Run *run) {
@@ -172,7 +191,7 @@ static void end_run(Sums *sums, Run *run) {
         uint64_t hash = run->filled ? mixed(run->hash ^ run->chunk) : run->hash;
         end_word(sums, hash, run->length <= SHORT && run->first < ALPHABETS_END);
     } else if (run->kind == UNSPACED && run->length == 1)
-        add(sums, mixed(mixed(START ^ run->last)), CAP);
+        end_unspaced(sums, run->last);
     run->kind = SEPARATOR;
 }
 
@@ -202,7 +221,7 @@ static void take(Sums *sums, Run *run, uint32_t c, int kind) {
         end_run(sums, run);
         *run = (Run){.hash = START, .first = c, .kind = kind};
     } else if (kind == UNSPACED) {
-        add(sums, mixed(mixed(START ^ (run->last | bytes << 8 * run->last_size))), CAP);
+        end_unspaced(sums, run->last | bytes << 8 * run->last_size);
     }
     run->last = bytes;
     run->last_size = size;
@@ -232,40 +251,56 @@ static inline uint64_t eight_at(const unsigned char *p) {
     return eight;
 }
 
-/* The high bits of those of eight bytes that are no letters or digits of ASCII; `lower` are all
-   eight in lower case. */
-static inline uint64_t others_of(uint64_t eight, uint64_t *lower) {
-    uint64_t seven = eight & EACH_BYTE(0x7F), low = seven | EACH_BYTE(0x20);
+/* Which of eight bytes of ASCII are no letters or digits: a bit each. */
+static inline uint64_t others_of(uint64_t eight) {
+    uint64_t low = eight | EACH_BYTE(0x20);
     uint64_t letters = (low + EACH_BYTE(0x80 - 'a')) & ~(low + EACH_BYTE(0x7F - 'z'));
-    uint64_t digits = (seven + EACH_BYTE(0x80 - '0')) & ~(seven + EACH_BYTE(0x7F - '9'));
-    *lower = low;
-    return ~((letters | digits) & ~eight) & EACH_BYTE(0x80);
+    uint64_t digits = (eight + EACH_BYTE(0x80 - '0')) & ~(eight + EACH_BYTE(0x7F - '9'));
+    uint64_t high = ~(letters | digits) & EACH_BYTE(0x80);
+    return (high >> 7) * 0x0102040810204080u >> 56; /* the lowest bits of the bytes side by side */
 }
 
-/* Takes an ASCII word and the ASCII separator behind it: where it goes on, `p` itself if there is
-   something else. */
-static const unsigned char *take_word(Sums *sums, const unsigned char *p,
-                                      const unsigned char *end) {
-    uint64_t hash = START, lower;
-    for (const unsigned char *at = p; end - at >= 8; at += 8) {
-        uint64_t eight = eight_at(at), others = others_of(eight, &lower);
-        if (others) {
-            int size = __builtin_ctzll(others) >> 3;
-            if (eight >> 8 * size & 0x80) return p;
-            if (size > 0) hash = mixed(hash ^ (lower & (((uint64_t)1 << 8 * size) - 1)));
-            if (at + size > p) end_word(sums, hash, at + size - p <= SHORT);
-            return at + size + 1;
-        }
-        hash = mixed(hash ^ lower);
+/* The hash of an ASCII word; there are eight bytes to read wherever it goes on. */
+static inline uint64_t hash_of_word(const unsigned char *p, int size) {
+    uint64_t hash = START;
+    for (; size > 8; size -= 8, p += 8) hash = mixed(hash ^ (eight_at(p) | EACH_BYTE(0x20)));
+    uint64_t last = (eight_at(p) | EACH_BYTE(0x20)) << (64 - 8 * size) >> (64 - 8 * size);
+    return mixed(hash ^ last);
+}
+
+/* Takes the ASCII words that end in the next STRETCH bytes, before anything that is not ASCII:
+   where it goes on, `p` itself if there is no end of such a word. No word goes on at `p`. */
+static const unsigned char *take_words(Sums *sums, const unsigned char *p,
+                                       const unsigned char *end) {
+    uint64_t others = 0;
+    int size = 0;
+    if (end - p < STRETCH + 8) return p;
+    for (; size < STRETCH; size += 8) {
+        uint64_t eight = eight_at(p + size);
+        if (eight & EACH_BYTE(0x80)) break;
+        others |= others_of(eight) << size;
     }
-    return p;
+    if (others == 0) return p;
+    if (sums->count > ROOM - STRETCH) add_waiting(sums);
+    uint64_t behind = others << 1 | 1, begins = ~others & behind, ends = others & ~behind;
+    uint64_t before = sums->before;
+    int waiting = sums->count;
+    for (; ends; ends &= ends - 1, begins &= begins - 1) {
+        int from = __builtin_ctzll(begins), letters = __builtin_ctzll(ends) - from;
+        uint64_t value = mixed(hash_of_word(p + from, letters));
+        waiting = add_word(sums, waiting, value, letters <= SHORT, before);
+        before = value;
+    }
+    sums->before = before;
+    sums->count = waiting;
+    return p + 64 - __builtin_clzll(others);
 }
 
 static void read_text(Sums *sums, const unsigned char *p, const unsigned char *end) {
     Run run = {.kind = SEPARATOR};
     while (p < end) {
         if (run.kind == SEPARATOR) {
-            const unsigned char *behind = take_word(sums, p, end);
+            const unsigned char *behind = take_words(sums, p, end);
             if (behind > p) {
                 p = behind;
                 continue;
@@ -294,7 +329,7 @@ static void read_text(Sums *sums, const unsigned char *p, const unsigned char *e
 
 static int64_t result(Sums *sums) {
     uint64_t value = 0;
-    add_group(sums);
+    add_waiting(sums);
     empty_planes(sums);
     for (int bit = 0; bit < 64; bit++)
         if (2 * sums->sums[bit] > sums->total) value |= (uint64_t)1 << bit;

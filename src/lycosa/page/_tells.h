@@ -1,5 +1,6 @@
 /* Which <meta> and <link> say something: of some forty on a page three or four do, and only their
-   attributes are made into strings. `html_found` has the same words. */
+   attributes are made into strings. The same of the `rel` of an <a>. `html_found` has the same
+   words. */
 
 #ifndef LYCOSA_TELLS_H
 #define LYCOSA_TELLS_H
@@ -38,6 +39,13 @@ static int names_meta(const char *p, const char *end) {
     for (size_t i = 0; i < sizeof telling_metas / sizeof *telling_metas; i++)
         if ((size_t)(end - p) == strlen(telling_metas[i]) && word_at(p, end, telling_metas[i]))
             return 1;
+    return 0;
+}
+
+/* Whether a `rel` may forbid to follow a link. */
+static int may_forbid(const char *p, const char *end) {
+    for (; p < end; p++)
+        if (is_rare(*p) || (lower(*p) == 'n' && word_at(p, end, "nofollow"))) return 1;
     return 0;
 }
 

@@ -45,6 +45,7 @@ LINKS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
 
 _UNCRAWLABLE = ("javascript:", "mailto:", "tel:", "data:", "about:", "blob:", "sms:")
 _UNCRAWLABLE_LETTERS = frozenset("jmtdabsJMTDABS")  # with which these begin: most links do not
+_LOOK_CLOSER = _UNCRAWLABLE_LETTERS | {"#"}
 # A number, perhaps a separator, perhaps "url=", perhaps a quote, and the URL (WHATWG, "shared
 # declarative refresh steps"). A number alone reloads the page.
 _REFRESH = re.compile(
@@ -54,6 +55,7 @@ _REFRESH = re.compile(
 ).match
 
 Attributes = dict[str, str]
+_NO_SIGNS = Signs()
 
 
 @dataclass(slots=True)
@@ -74,7 +76,7 @@ class Parsed:
     scores: bytes = b""  # 0 to 100 for each line of `text` that is not blank
     published: str = ""  # ISO 8601, as far as known
     site_name: str = ""
-    signs: Signs = field(default_factory=Signs)
+    signs: Signs = _NO_SIGNS
 
     @property
     def blocks(self) -> list[tuple[int, int, int]]:
@@ -177,11 +179,18 @@ class _Reader:
 
     def notes(self, items: list[Any]) -> None:
         """Takes what one pass found: hrefs, (href, rel), (name, attributes), (None, title)."""
-        links = self.links
+        links, most = self.links, self.max_links
         for item in items:
             if type(item) is str:
-                if item not in links:  # as many are
-                    self.link(item)
+                if item in links:  # as many are
+                    continue
+                href = item.strip()
+                size = len(href)
+                if 0 < size < self.room and href[0] not in _LOOK_CLOSER and len(links) < most:
+                    links[href] = None  # as in `link`, whose calls would show
+                    self.room -= size
+                else:
+                    self.link(href)
             elif item[0] is None:
                 self.title(item[1])
             elif type(item[1]) is str:

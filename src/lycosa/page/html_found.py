@@ -37,6 +37,7 @@ TELLING_METAS = frozenset(
 )
 own_meta = "lycosa"  # a <meta> of that name speaks to us: see `answer_to`
 _TELLING_LINK = re.compile("canonical|alternate|next|prev|[&\x00-\x1f\x80-\U0010ffff]", re.I | re.A)
+_may_forbid = re.compile("nofollow|[&\x00-\x1f\x80-\U0010ffff]", re.I | re.A).search
 _META_NAMES = frozenset(("name", "property", "itemprop", "http-equiv"))
 # For these a value has to be decoded before anybody can tell what it says.
 _is_rare = re.compile("[&\x00-\x1f\x80-\U0010ffff]").search
@@ -78,7 +79,7 @@ class PageFound:
         return in_text(text) if self.references >= 0 else ""
 
     def anchor(self, attributes: str) -> None:
-        """<a>: its href, or (href, rel) if it has a rel."""
+        """<a>: its href, or (href, rel) if its rel may forbid to follow it."""
         found = attributes_of(self.few(attributes))
         href = found.get("href", "").lstrip(" \t\n\f\r")
         if not href or href[0] == "#" or size_of(href) > HREF_BYTES:
@@ -87,11 +88,8 @@ class PageFound:
             self.dropped += 1
             return
         link = in_attribute(href)
-        if (rel := found.get("rel")) is None:
-            self.keep(link)
-        else:
-            rel = rel.encode()[:HREF_BYTES].decode("utf-8", "ignore")
-            self.keep((link, in_attribute(rel)))
+        rel = found.get("rel", "").encode()[:HREF_BYTES].decode("utf-8", "ignore")
+        self.keep((link, in_attribute(rel)) if _may_forbid(rel) else link)
 
     def note(self, name: str, attributes: str) -> None:
         """Any other tag that says something: (name, its attributes)."""

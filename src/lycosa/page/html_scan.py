@@ -123,8 +123,8 @@ def scan(
     """The visible text of a page (UTF-8), what its tags say, how many were left out, the score of
     each line of the text, its main text, and what was counted (`signs.Signs`).
 
-    What tags say: the href of an <a>, (href, rel) if it has a rel, (name, attributes) of others,
-    (None, title).
+    What tags say: the href of an <a>, (href, rel) if that may forbid it, (name, attributes) of
+    others, (None, title).
     """
     reader, text = _read(page, max_items)
     lines = reader.notes.lines(text, reader.texts)

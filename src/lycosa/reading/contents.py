@@ -21,20 +21,24 @@ from lycosa.reading.values import Page, PageResponse, TextPage, response_of, tex
 from lycosa.records import PageRow
 
 NumberedRow = tuple[int, PageRow]  # a page's id and row
-MOST_CHARS = 16 << 20  # characters of text that are in memory at once
+ENOUGH_CHARS = 2 << 20  # characters of text that are in memory at once, if a frame ends there
+MOST_CHARS = 16 << 20  # and if none does
 MOST_OPEN = 16  # WARC segments
 
 
 def parts(chunk: Sequence[NumberedRow]) -> Iterator[list[NumberedRow]]:
-    """A chunk in pieces whose texts fit into memory together."""
+    """A chunk in pieces whose texts fit into memory together; a frame is not cut without need,
+    because it is unpacked once for each piece."""
     part: list[NumberedRow] = []
-    chars = 0
+    chars, frame = 0, (0, 0)
     for found in chunk:
-        part.append(found)
-        chars += found[1].text_chars
-        if chars > MOST_CHARS:
+        row = found[1]
+        before, frame = frame, (row.text_segment, row.text_frame)
+        if chars > MOST_CHARS or (chars > ENOUGH_CHARS and frame != before):
             yield part
             part, chars = [], 0
+        part.append(found)
+        chars += row.text_chars
     if part:
         yield part
 

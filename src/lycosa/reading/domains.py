@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from lycosa.archive.ledger import LedgerVisit, lately
 from lycosa.archive.segments import listed, segment_engine
-from lycosa.frontier.states import IDLE
 from lycosa.politeness.robots import Rules
 from lycosa.reading.queue import queued_page
 from lycosa.reading.values import Domain, DomainVisit, RobotsFile
@@ -47,6 +46,7 @@ def domain_facts(
         pages=found["pages"],
         queued=found["queued"],
         ready_ms=found["ready_at"],
+        behind=found["behind"],
         delay=asked,
         failures=found["failures"],
         outcomes=found["outcomes"],
@@ -135,8 +135,8 @@ def visit_values(found: Sequence[LedgerVisit]) -> list[DomainVisit]:
 
 def state_of(row: dict[str, Any], now_ms: int) -> str:
     """In one word what a domain does now."""
-    if row["engine_id"] > 0:
+    if row["engine_id"]:
         return "held"
-    if row["engine_id"] == IDLE:
+    if row["idle"]:
         return "idle"
-    return "waiting" if row["ready_at"] > now_ms else "ready"
+    return "waiting" if row["ready_at"] > now_ms or row["behind"] else "ready"

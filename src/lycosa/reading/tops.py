@@ -63,6 +63,7 @@ def _line(row: dict[str, Any], value: float, now_ms: int) -> DomainLine:
         delay=row["delay_ms"] / 1000,
         failures=row["failures"],
         ready_ms=row["ready_at"],
+        behind=row["behind"],
     )
 
 

@@ -21,7 +21,7 @@ from lycosa.page.blocks import spans
 from lycosa.page.decode import decode
 from lycosa.records import PageRow, header_list
 from lycosa.urls.canonical import host_of
-from lycosa.urls.domains import domain_of
+from lycosa.urls.domains import domain_once
 
 DECODED_LIMIT = 64 << 20  # bytes of an unpacked body
 DECODED_SECONDS = 10.0  # of CPU time to unpack it
@@ -89,7 +89,7 @@ class Page:
     @property
     def domain(self) -> str:
         """The registrable domain: the unit of politeness."""
-        return domain_of(host_of(self.url))
+        return domain_once(host_of(self.url))
 
     @property
     def text_file(self) -> str:
@@ -227,6 +227,7 @@ class Domain:
     pause_from: str = ""  # where that comes from: '--delay', 'robots.txt' or 'overloaded'
     head: tuple[QueuedPage, ...] = ()  # the first of its queue
     visits: tuple[DomainVisit, ...] = ()  # the last, the newest first, of the directories given
+    behind: int = 0  # domains in line before it, if that is all that is known of its next visit
     as_taken: bool = False  # pages and queued are those of before an engine took it
 
     @property
@@ -247,6 +248,7 @@ class DomainLine:
     delay: float  # seconds that its robots.txt asks for between visits; 0: the crawl's own
     failures: int  # times in a row that it said it is overloaded
     ready_ms: int  # not visited before
+    behind: int = 0  # domains in line before it, if that is all that is known of its next visit
 
     @property
     def ready_at(self) -> datetime | None:

@@ -42,7 +42,7 @@ class Facts:
     page: PageRow | None = None
     page_id: int = 0
     queue: dict[str, Any] | None = None  # depth, attempts, flags, ahead, waits_until_ms
-    domain_row: dict[str, Any] | None = None  # engine_id, ready_at, pages, queued, failures, …
+    domain_row: dict[str, Any] | None = None  # engine_id, idle, ready_at, behind, pages, …
     origin: Origin | None = None
     robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
     refused: str = ""  # why scope refuses it: the name under which it is counted
@@ -270,10 +270,12 @@ def _surroundings(facts: Facts) -> list[str]:
     if row is None:
         return []
     counts = f"{row['pages']:,} pages, about {row['queued']:,} URLs queued"
-    if row["engine_id"] > 0:
+    if row["engine_id"]:
         state = f"held by engine {row['engine_id']}"
-    elif row["engine_id"] < 0:
+    elif row["idle"]:
         state = "idle: nothing queued"
+    elif row["behind"]:
+        state = f"waits behind {row['behind']:,} other domains or more"
     elif row["ready_at"] > facts.now_ms:
         left = (row["ready_at"] - facts.now_ms) / 1000
         state = f"left alone until {utc(row['ready_at'])} ({duration(left)})"

@@ -51,6 +51,7 @@ _HELP = {
     "slow": "share of domains that hold every response for --slow-seconds",
     "slow_seconds": "seconds",
     "plain": "ordinary sites only, with exact page counts: for measurements",
+    "real": "sizes, menus, paths and links as real sites have them; --pages is the smallest site",
     "languages": "write the pages of a domain in the language that it declares, one of eight",
     "hostile": "add hosts that attack: endless bodies, bombs, traps",
     "malice": "add so many hosts with random hostile answers",

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import struct
 import zlib
+from typing import Protocol
 
 from lycosa.simweb import malice
 from lycosa.simweb.paths import registrable
-from lycosa.simweb.world import World
+from lycosa.simweb.spec import WorldSpec
+from lycosa.simweb.world import Place
 
 GROUPS = {"full": 10, "http": 20, "broken": 30, "closed": 40}
 TTL = 300  # seconds
@@ -33,10 +35,22 @@ def address(group: str, number: int) -> str:
     return f"127.{GROUPS[group]}.{number // 250}.{number % 250 + 1}"
 
 
+class Hosts(Protocol):
+    """What says which names there are: a world, or something else that is served."""
+
+    spec: WorldSpec
+
+    def resolve(self, host: str) -> str:
+        """The group of addresses at which a host is, or how its name fails."""
+
+    def place(self, host: str) -> Place | None:
+        """The site of a host, if it has a number."""
+
+
 class Names:
     """Answers DNS queries for one world."""
 
-    def __init__(self, world: World, addresses: int) -> None:
+    def __init__(self, world: Hosts, addresses: int) -> None:
         self._world = world
         self._addresses = addresses
         self._known: dict[bytes, tuple[int, bytes] | None] = {}

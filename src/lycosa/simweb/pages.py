@@ -7,13 +7,14 @@ fails at first was requested; each server process counts for itself. It has no s
 
 from __future__ import annotations
 
+from html import escape
 from urllib.parse import urljoin
 
 from lycosa.simweb import hostile, malice, reply, rules, special
 from lycosa.simweb.chance import draw
 from lycosa.simweb.filler import Filler
 from lycosa.simweb.markup import body
-from lycosa.simweb.paths import page_number, page_path
+from lycosa.simweb.paths import LAYOUTS, SIMPLE, page_number, page_path
 from lycosa.simweb.reply import Reply
 from lycosa.simweb.speech import speech
 from lycosa.simweb.world import Place, World
@@ -21,7 +22,8 @@ from lycosa.simweb.world import Place, World
 FILLERS = 16
 _TAIL = b"</main><footer>This page is part of a simulated web.</footer></body></html>\n"
 _CACHED_BLOCKS = 10_000  # of about 3 KB
-_ANCHOR_BYTES = 75  # of one link, for the size of the fillers
+_ANCHOR_BYTES, _REAL_ANCHOR_BYTES = 75, 110  # of one link, for the size of the fillers
+_UP = "../../.."  # further up than any page is deep: leads to the root, as real pages often do
 _ORIGIN = "{origin}"
 _HEAD_GZIP = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nVary: Accept-Encoding\r\n"
@@ -40,11 +42,12 @@ class Pages:
         self._world = world
         self._port = port  # of this server, for the redirect that leads back to loopback
         self._asked: dict[str, int] = {}
-        self._anchors: list[bytes] = []
+        self._anchors: dict[int, list[bytes]] = {}  # by layout
         self._blocks: dict[tuple[int, int], bytes] = {}  # links, by host size (0: out) and run
         spec = world.spec
         self._latency = spec.latency_ms / 1000
-        room = max(200, spec.page_bytes - spec.links * _ANCHOR_BYTES - 400)
+        each = _REAL_ANCHOR_BYTES if spec.real else _ANCHOR_BYTES
+        room = max(200, spec.page_bytes - spec.links * each - 400)
         self._sizes = [int(room * (0.5 + (n + 0.5) / FILLERS)) for n in range(FILLERS)]
         self._fillers: dict[str, list[Filler]] = {}  # by language; '' if all pages speak the same
         if not spec.languages:
@@ -86,7 +89,7 @@ class Pages:
             return reply.redirect(f"https://{host}{target}", keep=keep)
         if target == "/robots.txt":
             return self._robots(place, scheme, host, keep)
-        number = page_number(target)
+        number = page_number(target, site.layout)
         if 0 <= number < place.pages:
             return self._ordinary(place, f"{scheme}://{host}", number, gzip, keep)
         return self._other(place, scheme, host, target, keep)
@@ -101,44 +104,49 @@ class Pages:
             made = self._fillers[lang] = [Filler(text + _TAIL) for text in texts]
         return made
 
-    def anchor(self, number: int) -> bytes:
-        """The link to an ordinary page of the same host. Every second one names the host, as real
-        pages do in half of their links: _ORIGIN stands in its place."""
-        anchors = self._anchors
-        while len(anchors) <= number:
-            path = page_path(len(anchors))
-            name = path.rpartition("/")[2].removesuffix(".html").replace("-", " ") or "home"
+    def anchors(self, count: int, layout: int = SIMPLE) -> list[bytes]:
+        """The links to at least `count` ordinary pages of the same host. Every second one names the
+        host, as real pages do in half of their links: _ORIGIN stands in its place."""
+        anchors = self._anchors.setdefault(layout, [])
+        while len(anchors) < count:
+            path = page_path(len(anchors), layout)
+            name = path.rstrip("/").rpartition("/")[2].removesuffix(".html").replace("-", " ")
             origin = _ORIGIN if len(anchors) % 2 else ""
-            anchors.append(f'<li><a href="{origin}{path}">Read {name}</a></li>\n'.encode())
-        return anchors[number]
+            if layout and len(anchors) % 10 == 4:
+                origin = _UP
+            target = escape(origin + path)
+            anchors.append(f'<li><a href="{target}">Read {name or "home"}</a></li>\n'.encode())
+        return anchors
 
     def own_part(self, place: Place, origin: str, number: int) -> bytes:
         """What a page does not share with others: its head, title and links."""
         world, site = self._world, place.site
-        self.anchor(place.pages - 1)
-        title = f"{page_path(number)[1:-5] or 'Home'} of {'blog.' if place.blog else ''}{site.name}"
+        anchors = self.anchors(place.pages, site.layout)
+        path = page_path(number, site.layout)
+        title = f"{path[1:-5] or 'Home'} of {'blog.' if place.blog else ''}{site.name}"
         parts = [
             f'<!DOCTYPE html>\n<html lang="{site.lang}"><head><meta charset="utf-8">'
             f'<title>{title}</title><link rel="stylesheet" href="/style.css"></head>\n'
             f"<body><header><h1>{title}</h1></header><nav><ul>\n".encode()
         ]
         inside, outside = world.runs(place, number)
-        parts += map(self._anchors.__getitem__, world.children(place, number))
-        parts.append(self._inside(place.pages, inside))
+        parts += map(anchors.__getitem__, world.menu(place.pages))
+        parts += map(anchors.__getitem__, world.children(place, number))
+        parts.append(self._inside(place, anchors, inside))
         parts.append(self._outside(outside))
         parts.append(_links_out(world.discovery(place, number)))
         parts += [html.encode() for _, html in world.extras(place, number)]
         parts.append(b"</ul></nav><main>\n")
         return b"".join(parts).replace(_ORIGIN.encode(), origin.encode())
 
-    def _inside(self, pages: int, run: int) -> bytes:
-        block = self._blocks.get((pages, run))
+    def _inside(self, place: Place, anchors: list[bytes], run: int) -> bytes:
+        key = (place.pages * (LAYOUTS + 1) + place.site.layout, run)
+        block = self._blocks.get(key)
         if block is None:
             if len(self._blocks) >= _CACHED_BLOCKS:
                 self._blocks.clear()
-            popular = self._world.popular(pages, run)
-            block = b"".join([self._anchors[number] for number in popular])
-            self._blocks[pages, run] = block
+            popular = self._world.popular(place.pages, run)
+            block = self._blocks[key] = b"".join([anchors[number] for number in popular])
         return block
 
     def _outside(self, run: int) -> bytes:
@@ -221,7 +229,8 @@ class Pages:
         if path == special.SITEMAP_ONLY:
             body = special.page("Only in the sitemap", "<p>Found it.</p>").encode()
             return reply.whole(200, body, keep=keep, kind=special.HTML)
-        paths = [special.SITEMAP_ONLY, *(page_path(n) for n in range(place.pages))]
+        layout = place.site.layout
+        paths = [special.SITEMAP_ONLY, *(page_path(n, layout) for n in range(place.pages))]
         rows = "".join(f"<url><loc>{root}{p}</loc></url>\n" for p in paths)
         text = (
             '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -231,7 +240,7 @@ class Pages:
 
 
 def _links_out(urls: list[str]) -> bytes:
-    return "".join(f'<li><a href="{url}">Elsewhere</a></li>\n' for url in urls).encode()
+    return "".join(f'<li><a href="{escape(url)}">Elsewhere</a></li>\n' for url in urls).encode()
 
 
 def _framed(found: special.Special) -> Reply:

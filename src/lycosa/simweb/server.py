@@ -25,6 +25,7 @@ from lycosa.errors import UserError
 from lycosa.simweb import certs, names
 from lycosa.simweb.connection import Connection
 from lycosa.simweb.pages import Pages
+from lycosa.simweb.reply import Reply
 from lycosa.simweb.reqlog import LogWriter
 from lycosa.simweb.spec import WorldSpec
 from lycosa.simweb.world import World
@@ -177,22 +178,34 @@ class ParentPipe:
             self._loop.running = False
 
 
-class Server:
-    """Everything that one process serves."""
+class Answers(Protocol):
+    """What answers requests: the pages of a world, or something else that is served."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def respond(self, scheme: str, host: str, target: str, *, gzip: bool, keep: bool) -> Reply:
+        """The answer to GET `target` at that host."""
+
+
+class Server:
+    """Everything that one process serves: the world of its settings, or other hosts and pages."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        hosts: names.Hosts | None = None,
+        pages: Answers | None = None,
+    ) -> None:
         self.loop = Loop()
         self.answers: list[Connection] = []  # have a reply to begin with, once the log is written
         self.counts = Counts()
         self._counts_file = settings.log_dir / f"counts-{settings.name}-{os.getpid()}.json"
         self.log = LogWriter(settings.log_dir, f"{settings.name}-{os.getpid()}")
         world = World(settings.spec)
-        self.pages = Pages(world, settings.http_port)
+        self.pages: Answers = pages or Pages(world, settings.http_port)
         self._tls: ssl.SSLContext | None = None
         if settings.spec.https > 0:
             self._tls = certs.server_context(settings.log_dir, verifiable=settings.verifiable)
         self._listen_all(settings)
-        self._listen_names(settings, world)
+        self._listen_names(settings, hosts or world)
         self.loop.add(0, ParentPipe(self.loop))
 
     def _listen_all(self, settings: ServerSettings) -> None:
@@ -209,10 +222,10 @@ class Server:
         sock.listen(BACKLOG)
         self.loop.add(sock.fileno(), Listener(self, sock, scheme), select.EPOLLIN)
 
-    def _listen_names(self, settings: ServerSettings, world: World) -> None:
+    def _listen_names(self, settings: ServerSettings, hosts: names.Hosts) -> None:
         sock = bound(socket.SOCK_DGRAM, "127.0.0.1", settings.dns_port)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        answers = names.Names(world, settings.addresses)
+        answers = names.Names(hosts, settings.addresses)
         self.loop.add(sock.fileno(), NameServer(sock, answers), select.EPOLLIN)
 
     def accepted(self, sock: socket.socket, scheme: str) -> None:

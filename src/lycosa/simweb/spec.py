@@ -88,6 +88,7 @@ class WorldSpec:
     slow: float = 0.0  # share of domains that hold every response for slow_seconds
     slow_seconds: float = 1.0
     plain: bool = False  # ordinary sites only, exact page counts: for measurements
+    real: bool = False  # sizes, menus, paths and links as real sites have; `pages` is the smallest
     languages: bool = False  # the text of a domain is in the language that it declares
     hostile: bool = False  # adds the domains of `hostile`
     malice: int = 0  # adds so many domains of `malice`

@@ -92,7 +92,8 @@ class Walk:
             return self._kind(REDIRECT, kind), [site.root + parts.path]
         if parts.scheme == "http" and site.upgrade:
             return self._kind(REDIRECT, kind), [f"https://{parts.hostname}{parts.path}"]
-        outcome, links = self._page(place, url, parts.path)
+        target = parts.path + ("?" + parts.query if parts.query else "")
+        outcome, links = self._page(place, url, target if site.layout else parts.path)
         if sitemaps and place.robots == "robots-sitemap":
             links = [*links, *self._sitemap(place, url)]
         return self._kind(outcome, kind), list(links)
@@ -102,7 +103,7 @@ class Walk:
         return UNDECIDED if kind.undecided else outcome
 
     def _page(self, place: Place, url: str, path: str) -> tuple[str, list[str]]:
-        number = page_number(path)
+        number = page_number(path, place.site.layout)
         if 0 <= number < place.pages:
             return OK, list(self._links(place, url, number))
         if path == special.SITEMAP_ONLY and place.robots == "robots-sitemap":
@@ -120,8 +121,9 @@ class Walk:
         root = url[: url.index("/", 8)]
         world = self._world
         inside, outside = world.runs(place, number)
-        for other in {*world.children(place, number), *world.popular(place.pages, inside)}:
-            yield root + page_path(other)
+        own = {*world.children(place, number), *world.popular(place.pages, inside)}
+        for other in own.union(world.menu(place.pages)):
+            yield root + page_path(other, place.site.layout)
         yield from world.elsewhere(outside)
         yield from world.discovery(place, number)
         for path, _ in self._world.extras(place, number):
@@ -129,5 +131,6 @@ class Walk:
 
     def _sitemap(self, place: Place, url: str) -> list[str]:
         root = url[: url.index("/", 8)]
-        ordinary = [root + page_path(number) for number in range(place.pages)]
+        layout = place.site.layout
+        ordinary = [root + page_path(number, layout) for number in range(place.pages)]
         return [root + special.SITEMAP_ONLY, *ordinary]

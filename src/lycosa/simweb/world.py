@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from lycosa.simweb import hostile, malice, rules, special
 from lycosa.simweb.chance import choose, draw, share
-from lycosa.simweb.paths import page_path
+from lycosa.simweb.paths import LAYOUTS, SIMPLE, page_path
 from lycosa.simweb.spec import FAULTS, FEATURES, ROBOTS, WorldSpec
 from lycosa.simweb.walk import Walk
 
@@ -25,10 +25,13 @@ LANGS = ("en", "de", "fr", "es", "nl", "it", "pt", "sv")
 CHILDREN = 8  # links from a page down the tree
 _ZIPF = 4096  # precomputed draws
 RUNS = 512  # different blocks of links into the host, and as many out of it
+MENU = 30  # links that all pages of a site share, in a web that is to look real
+PARETO, LARGEST = 1.2, 8_000  # of the sizes of its sites, in pages
 _CACHED_SITES = 200_000  # then the cache is emptied, so that memory stays bounded
 
 # Which draw decides what, so that one setting does not change the others.
 _FAULT, _HTTPS, _UPGRADE, _WWW, _BLOG, _PAGES, _ROBOTS, _DELAY, _LANG, _SLOW, _FEATURE = range(11)
+_LAYOUT = 200
 
 
 @dataclass(slots=True, frozen=True)
@@ -49,6 +52,7 @@ class Site:
     features: tuple[str, ...]
     lang: str
     slow: bool
+    layout: int  # of the paths of its pages
 
     @property
     def main_host(self) -> str:
@@ -103,7 +107,8 @@ class World:
         self._places: dict[str, Place | None] = {}
         self._elsewhere: dict[int, list[str]] = {}
         out = round(spec.links * spec.out_links) if spec.domains > 1 else 0
-        self._out, self._in = out, max(1, spec.links - out - CHILDREN)
+        self._menu = MENU if spec.real else 0
+        self._out, self._in = out, max(1, spec.links - out - CHILDREN - self._menu)
         draws = [share(spec.seed, n, 77) for n in range(_ZIPF)]
         self._zipf = draws + draws[: spec.links]
 
@@ -148,6 +153,7 @@ class World:
             features=tuple(features),
             lang=self._lang(index),
             slow=spec.slow > 0 and share(seed, index, _SLOW) < spec.slow,
+            layout=1 + draw(seed, index, _LAYOUT) % LAYOUTS if spec.real else SIMPLE,
         )
 
     def _lang(self, index: int) -> str:
@@ -180,6 +186,9 @@ class World:
         return ""
 
     def _pages(self, index: int, what: int) -> int:
+        if self.spec.real:
+            tail = (1 - share(self.spec.seed, index, what)) ** (-1 / PARETO)
+            return min(LARGEST, int(self.spec.pages * tail))
         if self.spec.plain:
             return self.spec.pages
         u = share(self.spec.seed, index, what)
@@ -238,6 +247,10 @@ class World:
         first = number * CHILDREN + 1
         return range(min(place.pages, first), min(place.pages, first + CHILDREN))
 
+    def menu(self, pages: int) -> range:
+        """The pages that all pages of a site lead to."""
+        return range(min(pages, self._menu))
+
     def runs(self, place: Place, number: int) -> tuple[int, int]:
         """Which run of popular pages and which of other domains a page links to.
 
@@ -248,7 +261,17 @@ class World:
 
     def popular(self, pages: int, run: int) -> list[int]:
         """Numbers of ordinary pages on a host that has `pages` of them."""
+        if self._menu:
+            return self._neighbours(pages, self._zipf[run])
         return [int(pages**u) - 1 for u in self._zipf[run : run + self._in]]
+
+    def _neighbours(self, pages: int, u: float) -> list[int]:
+        """A piece of a site, behind the menu: pages of one section lead to each other."""
+        rest = pages - self._menu
+        if rest <= self._in:
+            return list(range(self._menu, pages))
+        begin = int(u * rest)
+        return [self._menu + (begin + k) % rest for k in range(self._in)]
 
     def elsewhere(self, run: int) -> list[str]:
         """URLs in other domains: most of them roots, some deep, some as http."""
@@ -264,7 +287,8 @@ class World:
             site = self.site(int(self.spec.domains**u) - 1)
             as_http = bits & 31 == 1 and not self.spec.plain
             root = "http://" + site.name if as_http else site.root
-            urls.append(root + (page_path((bits >> 20) % site.pages) if bits & 3 == 2 else "/"))
+            number = (bits >> 20) % site.pages if bits & 3 == 2 else 0
+            urls.append(root + page_path(number, site.layout))
         return urls
 
     def discovery(self, place: Place, number: int) -> list[str]:

@@ -73,12 +73,18 @@ def domain_of(host: str) -> str:
     return _place(host)[1]
 
 
+def domain_once(host: str) -> str:
+    """The same, and not remembered: for those who go through all hosts of a crawl."""
+    name = host.rstrip(".") or host
+    if ":" in name or (name[-1] <= "9" and _is_ipv4(name)):
+        return name
+    return registrable(name)
+
+
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
 def _place(host: str) -> tuple[int, str]:
     """Domain id and domain of a host."""
-    name = host.rstrip(".") or host
-    if ":" not in name and not (name[-1] <= "9" and _is_ipv4(name)):
-        name = registrable(name)
+    name = domain_once(host)
     return domain_id(name), name
 
 

@@ -82,6 +82,8 @@ class Exclusions:
 
     def _known_host(self, host: str) -> bool:
         """`_host_hit`, remembered."""
+        if not (self._hosts or self._suffixes):
+            return False
         excluded = self._known_hosts.get(host)
         if excluded is None:
             if len(self._known_hosts) >= _HOSTS_REMEMBERED:

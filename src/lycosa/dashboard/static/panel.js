@@ -59,6 +59,7 @@ function delayOf(domain) {
 
 function nextVisit(domain) {
   if (domain.state === "held") return "by the engine that holds it, when its delay is over";
+  if (domain.behind) return `behind ${count(domain.behind)} other domains or more`;
   if (domain.state === "waiting" && domain.ready_ms) return `not before ${moment(domain.ready_ms / 1000)}`;
   return domain.state === "ready" ? "as soon as an engine takes it" : "none: nothing is queued";
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import refusals
 from lycosa.frontier.states import DomainState, found_order
 from lycosa.frontier.values import Committed, Link
@@ -27,8 +28,9 @@ class Adder:
     `held`: the engine of each domain that engines of this process hold, as far as they know.
     """
 
-    def __init__(self, store: PostgresStore, held: Mapping[int, int]) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, held: Mapping[int, int]) -> None:
         self._store = store
+        self._tokens = tokens
         self._held = held
 
     def add(
@@ -85,7 +87,8 @@ class Adder:
             places,
             now,
         )
-        self.wake(fresh, states, seed, now)
+        woken = (ident for ident in fresh if ident in states and states[ident].wakes())
+        self._tokens.wake({ident: fresh[ident] for ident in woken}, now)
         if seed:
             self._store.execute("domain_seeded", ids=int8s(sorted(groups)))
         return sum(fresh.values()), created
@@ -171,20 +174,14 @@ class Adder:
             "domain_insert",
             ids=int8s(ids),
             names=texts(names[ident] for ident in ids),
-            ready=int8s(places.get(ident, now) for ident in ids),
             queued=int8s(fresh[ident] for ident in ids),
             seeded=bool(places),
-            now=now,
         )
-        return sum(1 for (inserted,) in rows if inserted)
-
-    def wake(
-        self, fresh: dict[int, int], states: dict[int, DomainState], seed: bool, now: int
-    ) -> None:
-        ids = sorted(ident for ident in fresh if ident in states and states[ident].wakes())
-        if ids:
-            queued = int8s(fresh[ident] for ident in ids)
-            self._store.execute("domain_wake", ids=int8s(ids), queued=queued, seeded=seed, now=now)
+        ours = {row[0] for row in rows}
+        self._tokens.enter([(places.get(ident, now), ident) for ident in ours])
+        # Others found them at the same moment, and may be done with them already.
+        self._tokens.wake({ident: fresh[ident] for ident in names.keys() - ours}, now)
+        return len(ours)
 
 
 def _places(links: list[Link], rank: int | None) -> dict[int, int]:

@@ -1,5 +1,6 @@
--- domain_states: what adding URLs to these domains depends on
-SELECT id, {state_columns} FROM domains
+-- domain_states: what adding URLs to these domains depends on; who holds them does not: of domains that
+-- the caller holds it does not ask
+SELECT id, 0, idle, wait_at, queued, pages, seeded FROM domains
 WHERE id = ANY (%(ids)s);
 
 -- known: which URLs were seen; those of domain n are fps[starts[n]:ends[n]]
@@ -18,21 +19,12 @@ ON CONFLICT DO NOTHING RETURNING domain_id, fp;
 INSERT INTO queue (domain_id, fp, ord, depth, flags, url, attempts)
 SELECT *, 0 FROM unnest(%(domains)s, %(fps)s, %(orders)s, %(depths)s, %(flags)s, %(urls)s);
 
--- domain_insert: domains are found; never visited, so ready since they were found
-INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued, seeded)
-SELECT id, name, 0, ready, 0, queued, %(seeded)s
-FROM unnest(%(ids)s, %(names)s, %(ready)s, %(queued)s) AS u (id, name, ready, queued)
-ON CONFLICT (id) DO UPDATE SET engine_id = 0, queued = domains.queued + excluded.queued,
-    ready_at = greatest(domains.polite_at, %(now)s)
-WHERE domains.engine_id = -1
-RETURNING (xmax = 0);  -- inserted, not updated
-
--- domain_wake: idle domains, or ones that only wait for retries, got URLs
-UPDATE domains AS d SET engine_id = 0, ready_at = greatest(d.polite_at, %(now)s),
-    queued = d.queued + u.queued, seeded = d.seeded OR %(seeded)s
-FROM unnest(%(ids)s, %(queued)s) AS u (id, queued)
-WHERE d.id = u.id AND d.engine_id + 0 <= 0
-    AND (d.engine_id + 0 = -1 OR d.ready_at > greatest(d.polite_at, %(now)s));
+-- domain_insert: domains are found; tells those that nobody else has found meanwhile, for they stand in
+-- line from now on
+INSERT INTO domains (id, name, queued, seeded)
+SELECT id, name, queued, %(seeded)s
+FROM unnest(%(ids)s, %(names)s, %(queued)s) AS u (id, name, queued)
+ON CONFLICT (id) DO NOTHING RETURNING id;
 
 -- domain_seeded: known domains turn out to be seeds
 UPDATE domains SET seeded = true WHERE id = ANY (%(ids)s) AND NOT seeded;

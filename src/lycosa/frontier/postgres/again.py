@@ -12,6 +12,7 @@ from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.outcomes import Outcome
@@ -21,8 +22,9 @@ from lycosa.urls.canonical import split
 class PagesAgain:
     """See `SupervisorFrontier`."""
 
-    def __init__(self, store: PostgresStore, adder: Adder) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, adder: Adder) -> None:
         self._store = store
+        self._tokens = tokens
         self._adder = adder
 
     def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
@@ -78,12 +80,12 @@ class PagesAgain:
 
     def _count_again(self, done: list[Done], now: int) -> None:
         queued = Counter(page[0] for page in done)
-        self._adder.wake(queued, self._adder.states(list(queued)), seed=False, now=now)
         responses = Counter(page[0] for page in done if page[4])
         if responses:
             ids = sorted(responses)
             pages = int8s(responses[ident] for ident in ids)
             self._store.execute("domain_pages_less", ids=int8s(ids), pages=pages)
+        self._tokens.wake(queued, now)  # with what is left of their counts
         gone = taken_back(page[5] for page in done)
         self._account_again(gone, now, pages=responses.total(), queued=len(done))
         self._store.put({FINISHED_KEY: 0})

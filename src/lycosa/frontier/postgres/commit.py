@@ -7,9 +7,7 @@ in the same order.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
-from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -22,16 +20,12 @@ from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import EXCLUDED
-from lycosa.frontier.states import IDLE, WAITING, waiting_order
+from lycosa.frontier.states import waiting_order
 from lycosa.frontier.tally import counted
-from lycosa.frontier.values import Batch, Committed, Deferral, Purge, Release
+from lycosa.frontier.values import Batch, Committed, Deferral, Purge
 from lycosa.records import Flag, Origin, PageRow, QueuedUrl
-
-RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
-RECHECK_MS = 30_000  # after which a domain found to be idle is looked at once more: five times
-# the longest transaction seen, on a server with cold caches
-RECHECKS = 100_000  # such domains remembered; the sweep at the end finds the others
 
 
 class Commits:
@@ -40,17 +34,18 @@ class Commits:
     def __init__(
         self,
         store: PostgresStore,
+        tokens: Tokens,
         leases: Leases,
         adder: Adder,
         errands: Errands,
         left_out: LeftOutUrls,
     ) -> None:
         self._store = store
+        self._tokens = tokens
         self._leases = leases
         self._adder = adder
         self._errands = errands
         self._left_out = left_out
-        self._idled: deque[tuple[int, int]] = deque(maxlen=RECHECKS)  # (when, domain)
 
     def commit(self, engine_id: int, batch: Batch) -> Committed:
         """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
@@ -58,8 +53,7 @@ class Commits:
             lambda now: self._apply_once(engine_id, batch, now), engine_id
         )
         self._leases.forget(release.domain_id for release in batch.released)
-        while self._idled and self._idled[0][0] <= result.now_ms - RECHECK_MS:
-            self._idled.popleft()
+        self._tokens.rechecked(result.now_ms)
         self._control(result)
         return result
 
@@ -87,6 +81,7 @@ class Commits:
     def _apply(
         self, engine_id: int, batch: Batch, now: int, result: Committed, outcomes: str
     ) -> None:
+        self._tokens.check_hold(engine_id, batch.visited())
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
         errands = self._errands.needed(batch.errands, now)
@@ -102,7 +97,8 @@ class Commits:
         self._remember_delays(batch.delays)
         self._errands.answer(result.refused + batch.answers, now)
         self._errands.free_slots(engine_id, batch.slots)
-        self._release(engine_id, batch.released, result, now)
+        self._tokens.release(engine_id, batch.released, result.added, now)
+        self._tokens.recheck(now)
         for kind, ident, size, shut in batch.segments:
             self._store.execute(
                 "segment_upsert", kind=kind, id=ident, engine_id=engine_id, length=size, closed=shut
@@ -227,38 +223,6 @@ class Commits:
         if delays:
             longest = dict(sorted(delays))  # of several for one domain the last, the longest
             self._store.execute("domain_delay", ids=int8s(longest), delays=int8s(longest.values()))
-
-    def _release(
-        self, engine_id: int, released: list[Release], result: Committed, now: int
-    ) -> None:
-        if released:
-            chosen = sorted(released, key=lambda each: each.domain_id)
-            rows = self._store.rows(
-                "release",
-                engine_id=engine_id,
-                waiting=WAITING,
-                recount=RECOUNT_EVERY,
-                cap=self._store.rules.max_queued_per_domain + 1,
-                ids=int8s(each.domain_id for each in chosen),
-                polite=int8s(each.polite_ms for each in chosen),
-                failures=int8s(each.failures for each in chosen),
-                pages=int8s(each.pages for each in chosen),
-                queued=int8s(each.queued + result.added.get(each.domain_id, 0) for each in chosen),
-            )
-            self._idled.extend((now, ident) for ident, state in rows if state == IDLE)
-        self._recheck_idle(now)
-
-    def _recheck_idle(self, now: int) -> None:
-        """Wake domains that were released as idle though a URL was on its way.
-
-        The race: an engine adds a URL to a domain and sees that it is held; at the same time its
-        holder releases it as idle, and does not see the URL, which is not yet committed. RECHECK_MS
-        later both have committed. `commit` forgets the domains after this transaction.
-        """
-        due = takewhile(lambda each: each[0] <= now - RECHECK_MS, self._idled)
-        ids = {ident for _, ident in due}
-        if ids:
-            self._store.execute("wake_again", ids=int8s(sorted(ids)), now=now)
 
 
 def _page_arrays(pages: list[PageRow]) -> dict[str, Any]:

@@ -89,28 +89,6 @@ ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
     retry_ms = excluded.retry_ms, reason = excluded.reason, detail = excluded.detail,
     aim = excluded.aim, hops = excluded.hops, asked_ms = excluded.asked_ms;
 
--- release: domains are given back: ready when their first URL is due, idle without one
-UPDATE domains AS d SET
-    engine_id = CASE WHEN head.ord IS NULL THEN -1 ELSE 0 END,
-    ready_at = greatest(u.polite, CASE WHEN head.ord >= %(waiting)s THEN head.ord - %(waiting)s
-        ELSE 0 END),
-    polite_at = u.polite, failures = u.failures, pages = u.pages, releases = d.releases + 1,
-    queued = CASE WHEN head.ord IS NULL THEN 0
-        WHEN (d.releases + 1) %% %(recount)s = 0 THEN (SELECT count(*) FROM (
-            SELECT 1 FROM queue WHERE domain_id = d.id LIMIT %(cap)s) AS counted)
-        ELSE greatest(1, u.queued) END
-FROM unnest(%(ids)s, %(polite)s, %(failures)s, %(pages)s, %(queued)s)
-    AS u (id, polite, failures, pages, queued)
-LEFT JOIN LATERAL (
-    SELECT ord FROM queue WHERE domain_id = u.id ORDER BY ord LIMIT 1) AS head ON true
-WHERE d.id = u.id AND d.engine_id + 0 = %(engine_id)s
-RETURNING d.id, d.engine_id;
-
--- wake_again: a URL came in the moment in which its domain was found to be idle
-UPDATE domains AS d SET engine_id = 0, ready_at = greatest(d.polite_at, %(now)s)
-WHERE d.id = ANY (%(ids)s) AND d.engine_id + 0 = -1
-    AND EXISTS (SELECT 1 FROM queue AS q WHERE q.domain_id = d.id);
-
 -- segment_upsert: how much of a segment is committed
 INSERT INTO segments (kind, id, engine_id, length, closed)
 VALUES (%(kind)s, %(id)s, %(engine_id)s, %(length)s, %(closed)s)

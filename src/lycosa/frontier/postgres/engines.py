@@ -6,14 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.urls.domains import domain_id as id_of
 
 
 class EngineTable:
     """See `EngineFrontier` and `SupervisorFrontier`."""
 
-    def __init__(self, store: PostgresStore) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens) -> None:
         self._store = store
+        self._tokens = tokens
 
     def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
         def work(now: int) -> int:
@@ -27,7 +29,7 @@ class EngineTable:
 
     def retire(self, engine_id: int) -> None:
         def work(now: int) -> None:
-            if self._store.one("held_by", engine_id=engine_id) is None:
+            if not self._tokens.any_held(engine_id):
                 self._store.execute("declare_dead", engine_id=engine_id)
 
         self._store.transaction(work)
@@ -56,24 +58,17 @@ class EngineTable:
             ends.update(self._store.rows("declare_expired", now=now, known=int8s(known)))
         rescued = sum(self._take_over(engine_id, since) for engine_id, since in ends.items())
         if delays:
-            ids, until = zip(*sorted((id_of(n), now + ms) for n, ms in delays.items()), strict=True)
-            self._store.execute("wait_longer", ids=int8s(ids), until=int8s(until))
+            self._tokens.wait_longer((id_of(name), now + ms) for name, ms in delays.items())
         return rescued
 
     def postpone(self, until: Sequence[tuple[int, int]]) -> None:
-        rows = dict(sorted(until))
-        ids, moments = int8s(rows), int8s(rows.values())
-        self._store.transaction(
-            lambda now: self._store.execute("wait_longer", ids=ids, until=moments)
-        )
+        self._store.transaction(lambda now: self._tokens.wait_longer(until))
 
     def _take_over(self, engine_id: int, since: int) -> int:
         self._store.execute("declare_dead", engine_id=engine_id)
-        if self._store.rules.max_pages_per_domain:
-            self._store.execute("recount_pages", engine_id=engine_id)
         values = {"engine_id": engine_id, "since": since, "delay": self._store.rules.delay_ms}
         self._store.execute("slots_of_dead", **values)
-        return self._store.execute("take_over", **values).rowcount
+        return self._tokens.take_over(engine_id, since)
 
     def living(self, node: str = "") -> list[int]:
         return [row[0] for row in self._store.read("living", node=node) if row[0]]

@@ -30,26 +30,6 @@ SELECT id FROM engines WHERE NOT dead AND %(node)s IN ('', node) ORDER BY id;
 -- everyone: every engine that ever worked on this crawl, of one node or (by '') of all
 SELECT id FROM engines WHERE id > 0 AND %(node)s IN ('', node) ORDER BY id;
 
--- take_over: its domains wait one delay from the last moment it could have fetched
-UPDATE domains SET engine_id = 0,
-    ready_at = greatest(ready_at, polite_at, %(since)s + greatest(delay_ms, %(delay)s)),
-    polite_at = greatest(polite_at, %(since)s + greatest(delay_ms, %(delay)s))
-WHERE engine_id = %(engine_id)s;
-
--- recount_pages: a dead engine did not say how many pages it got of its domains
-UPDATE domains AS d SET pages = (
-    SELECT count(*) FROM pages AS p WHERE p.domain_id = d.id AND p.status > 0)
-WHERE d.engine_id = %(engine_id)s;
-
--- wait_longer: a dead engine had learnt of longer delays and never committed them
-UPDATE domains AS d SET ready_at = greatest(d.ready_at, u.until),
-    polite_at = greatest(d.polite_at, u.until)
-FROM unnest(%(ids)s, %(until)s) AS u (id, until)
-WHERE d.id = u.id AND d.engine_id + 0 <= 0;
-
--- held_by: a domain that an engine holds
-SELECT id FROM domains WHERE engine_id = %(engine_id)s LIMIT 1;
-
 -- note_crash: an engine died while it parsed this URL; 16 is Flag.KILL, which counts to three
 UPDATE queue SET flags = flags + 16
 WHERE domain_id = %(id)s AND ord = %(ord)s AND fp = %(fp)s AND flags < 48;

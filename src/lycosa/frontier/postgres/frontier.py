@@ -19,6 +19,7 @@ from lycosa.frontier.postgres.left_out import LeftOutUrls
 from lycosa.frontier.postgres.nodes import Nodes
 from lycosa.frontier.postgres.overview import Overview
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import StoreRules
 
 
@@ -40,12 +41,13 @@ class PostgresFrontier:
         self.rules = rules
         self.store = store = PostgresStore(url, rules, clock, create=create, name=name)
         self.where = store.where  # for messages: the server, without user and password
-        errands = Errands(store)
-        leases = Leases(store, errands)
-        adder = Adder(store, leases.held)
-        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, adder)
-        commits = Commits(store, leases, adder, errands, left_out)
-        engines, nodes, overview = EngineTable(store), Nodes(store), Overview(store)
+        errands, tokens = Errands(store), Tokens(store)
+        leases = Leases(store, tokens, errands)
+        adder = Adder(store, tokens, leases.held)
+        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, tokens, adder)
+        commits = Commits(store, tokens, leases, adder, errands, left_out)
+        engines, nodes = EngineTable(store, tokens), Nodes(store)
+        overview = Overview(store, tokens)
 
         self.now_ms = store.now_ms
 

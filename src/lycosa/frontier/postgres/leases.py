@@ -1,16 +1,17 @@
 """Leases on PostgreSQL: domains go to an engine, with their next URLs and what is known of them.
 
-Owns which domains this process holds: a lease whose commit was cut off may be held all the same.
+Owns which domains this process knows that it holds: a lease whose commit was cut off may be held
+all the same. How a domain becomes held is in `tokens`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.states import WAITING
 from lycosa.records import Lease, Origin, QueuedUrl
 
@@ -20,8 +21,9 @@ ASK_MS = 6000  # for which others give domains back to one that holds few
 class Leases:
     """See `EngineFrontier`."""
 
-    def __init__(self, store: PostgresStore, errands: Errands) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, errands: Errands) -> None:
         self._store = store
+        self._tokens = tokens
         self._errands = errands
         self.held: dict[int, int] = {}  # engine by domain, as far as engines here know
         self.engines = 1  # of all nodes, by the last commit
@@ -33,15 +35,14 @@ class Leases:
             self._store.timeline.leases_from and self._store.timeline.waits(self._store.now_ms())
         ):
             return []
-        found = self._lost_leases(engine_id) if self._unsure else []
-        now = self._store.test_now()
-        if not found and self._store.read_one("any_ready", now=now) is None:
+        leases = self._lost_leases(engine_id) if self._unsure else []
+        if not leases and not self._tokens.any_ready():
             self._ask_for_domains()
             return []  # looking costs no write
-        if not found:
-            found = self._take(engine_id, limit)
-        self.held.update((row[0], engine_id) for row in found)
-        leases = sorted((_lease(row) for row in found), key=lambda each: each.ready_ms)
+        if not leases:
+            leases = self._take(engine_id, limit)
+        self.held.update((lease.domain_id, engine_id) for lease in leases)
+        leases.sort(key=lambda each: each.ready_ms)
         self._complete(leases)
         return leases
 
@@ -55,27 +56,22 @@ class Leases:
             values = {"held": len(self.held), "until": now + ASK_MS, "now": now}
             self._store.run(lambda: self._store.execute("ask_for_domains", **values))
 
-    def _take(self, engine_id: int, limit: int) -> list[tuple[Any, ...]]:
-        budget = self._store.rules.robots_bytes
+    def _take(self, engine_id: int, limit: int) -> list[Lease]:
         self._unsure = True  # until we have heard that it worked
-        found = self._store.transaction(
-            lambda now: self._store.rows(
-                "lease", engine_id=engine_id, now=now, limit=limit, budget=budget
-            ),
-            engine_id,
+        leases = self._store.transaction(
+            lambda now: self._tokens.lease(engine_id, limit, now), engine_id
         )
+        self._tokens.leased()
         self._unsure = False
-        return found
+        return leases
 
-    def _lost_leases(self, engine_id: int) -> list[tuple[Any, ...]]:
+    def _lost_leases(self, engine_id: int) -> list[Lease]:
         """Domains that are ours by a transaction whose end we did not hear of."""
-        known = int8s(self.held)
-        found = self._store.transaction(
-            lambda now: self._store.rows("held_unknown", engine_id=engine_id, known=known),
-            engine_id,
+        leases = self._store.transaction(
+            lambda now: self._tokens.held_unknown(engine_id, self.held, now), engine_id
         )
         self._unsure = False
-        return found
+        return leases
 
     def _complete(self, leases: list[Lease]) -> None:
         """Read URLs and origins after the transaction, so that it is short."""
@@ -116,8 +112,3 @@ class Leases:
         domains, fps = zip(*sorted(targets), strict=True)
         values = {"domains": int8s(domains), "fps": int8s(fps)}
         return {(row[0], row[1]) for row in self._store.read("settled", **values)}
-
-
-def _lease(row: tuple[Any, ...]) -> Lease:
-    ident, name, ready_at, delay_ms, failures, pages, queued, seeded = row
-    return Lease(ident, name, ready_at, delay_ms, failures, pages, queued, seeded)

@@ -7,14 +7,16 @@ from typing import Any
 
 from lycosa.archive.segments import SegmentKind
 from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.values import Change
 
 
 class Overview:
     """See `SupervisorFrontier`."""
 
-    def __init__(self, store: PostgresStore) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens) -> None:
         self._store = store
+        self._tokens = tokens
 
     def setting(self, key: str) -> str | None:
         value: str | None = self._store.read_one("setting_get", key=key)
@@ -30,15 +32,9 @@ class Overview:
             made = change(lambda key: self._store.one("setting_get", key=key), now)
             self._store.put(made.settings)
             if made.delay_ms is not None:
-                self._reschedule(*made.delay_ms, now)
+                self._tokens.reschedule(*made.delay_ms, now)
 
         self._store.transaction(work)
-
-    def _reschedule(self, before: int, delay: int, now: int) -> None:
-        if delay > before:
-            self._store.execute("wait_as_much_longer", now=now, delay=delay, before=before)
-        else:
-            self._store.execute("wait_no_longer", now=now, delay=delay)
 
     def exclusions(self) -> list[str]:
         return [row[0] for row in self._store.read("exclusions")]
@@ -74,12 +70,8 @@ class Overview:
         return value
 
     def finished(self) -> bool:
-        if self._store.read_one("any_live_domain") is not None:
-            return False
         values = {"lease": self._store.rules.lease_ms, "now": self._store.test_now()}
-        if self._store.read_one("any_loading", **values) is not None:
-            return False
-        if self._store.read_one("any_queued") is None:
-            return True
-        self._store.transaction(lambda now: self._store.execute("sweep"))
-        return False
+        busy, queued = self._store.read("what_is_left", **values)[0]
+        if queued:
+            self._store.transaction(lambda now: self._tokens.sweep())
+        return not (busy or queued)

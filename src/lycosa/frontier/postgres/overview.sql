@@ -20,7 +20,7 @@ SELECT coalesce(sum(queued), 0)::int8, coalesce(sum(domains), 0)::int8 FROM engi
 
 -- active_count: how many domains have something left to fetch, counted no further than a limit
 SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE engine_id >= 0 LIMIT %(limit)s) AS counted;
+    SELECT 1 FROM held UNION ALL SELECT 1 FROM ready LIMIT %(limit)s) AS counted;
 
 -- segments: the committed length of every segment
 SELECT kind, id, length FROM segments;
@@ -28,52 +28,14 @@ SELECT kind, id, length FROM segments;
 -- newest_time: the newest moment that the store knows of
 SELECT coalesce(max(renewed_ms), 0) FROM engines;
 
--- any_live_domain: a domain that is ready (now or later) or held
-SELECT 1 FROM domains WHERE engine_id >= 0 LIMIT 1;
-
--- any_queued: a URL is queued
-SELECT 1 FROM queue LIMIT 1;
-
--- sweep: a lost wake-up heals: every idle domain with something queued is ready again
-UPDATE domains SET engine_id = 0, ready_at = polite_at
-WHERE engine_id = -1 AND id IN (SELECT domain_id FROM queue);
-
--- any_loading: a node that loads seeds and was heard of within one lease time
-SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
-    AND value::int8 + %(lease)s > (
-        SELECT coalesce(%(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))
-LIMIT 1;
-
--- wait_as_much_longer: the delay grew: who waits since a visit does so for as much longer, and nobody
--- for longer than the whole delay from now on
-WITH waiting AS MATERIALIZED (
-    SELECT id FROM domains
-    WHERE engine_id <= 0 AND delay_ms < %(delay)s
-        AND polite_at > %(now)s - %(delay)s + greatest(delay_ms, %(before)s)
-    ORDER BY id FOR UPDATE
-)
-UPDATE domains AS d SET
-    polite_at = greatest(polite_at,
-        least(polite_at + %(delay)s - greatest(delay_ms, %(before)s), %(now)s + %(delay)s)),
-    ready_at = greatest(ready_at,
-        least(polite_at + %(delay)s - greatest(delay_ms, %(before)s), %(now)s + %(delay)s))
-FROM waiting WHERE d.id = waiting.id;
-
--- wait_no_longer: the delay shrank: nobody waits for longer than it from now on, but those whose sites
--- are busy, and those whose robots.txt may ask for a Crawl-delay that nobody noted (a line with a C, or
--- packed rules: a Z)
-WITH waiting AS MATERIALIZED (
-    SELECT id FROM domains AS w
-    WHERE engine_id <= 0 AND failures = 0
-        AND polite_at > %(now)s + greatest(delay_ms, %(delay)s)
-        AND (delay_ms > 0 OR NOT EXISTS (
-            SELECT 1 FROM origins WHERE domain_id = w.id
-                AND (substring(rules from 1 for 1) IN ('\x43'::bytea, '\x5a'::bytea)
-                    OR position('\x0a43'::bytea in rules) > 0)))
-    ORDER BY id FOR UPDATE
-)
-UPDATE domains AS d SET
-    polite_at = %(now)s + greatest(delay_ms, %(delay)s),
-    ready_at = CASE WHEN ready_at = polite_at THEN %(now)s + greatest(delay_ms, %(delay)s)
-        ELSE ready_at END
-FROM waiting WHERE d.id = waiting.id;
+-- what_is_left: whether a domain is ready (now or later) or held or a node loads seeds and was heard of
+-- within one lease time; and, if not, whether a URL is queued: one statement, or something might move from
+-- what is looked at late to what was looked at early. The line is looked at from its end: at its front
+-- may be rows that are gone and still remembered
+SELECT busy, NOT busy AND (SELECT domain_id FROM queue LIMIT 1) IS NOT NULL FROM (
+    SELECT (SELECT ready_at FROM ready ORDER BY ready_at DESC LIMIT 1) IS NOT NULL
+        OR (SELECT id FROM held LIMIT 1) IS NOT NULL
+        OR EXISTS (SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
+            AND value::int8 + %(lease)s > (SELECT coalesce(
+                %(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))) AS busy
+    OFFSET 0) AS looked;

@@ -10,15 +10,17 @@ FROM engines ORDER BY id;
 SELECT host, directory, node FROM engines WHERE id = %(engine_id)s;
 
 -- held_count: how many domains are held
-SELECT count(*) FROM domains WHERE engine_id > 0;
+SELECT count(*) FROM held;
 
 -- ready_count: how many domains are ready, counted no further than a limit
 SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE engine_id = 0 AND ready_at <= %(now)s LIMIT %(limit)s) AS counted;
+    SELECT 1 FROM ready WHERE ready_at <= %(now)s LIMIT %(limit)s) AS counted;
 
 -- longest_waits: the domains with something queued that are left alone for longest
-SELECT name, ready_at, delay_ms, failures FROM domains
-WHERE engine_id = 0 AND ready_at > %(now)s ORDER BY ready_at DESC LIMIT %(limit)s;
+SELECT d.name, greatest(r.ready_at, d.not_before) AS ready_at, d.delay_ms, d.failures
+FROM (SELECT ready_at, id FROM ready
+    WHERE ready_at > %(now)s ORDER BY ready_at DESC LIMIT %(limit)s) AS r
+JOIN domains AS d ON d.id = r.id ORDER BY r.ready_at DESC;
 
 -- page_by_url: the page of a URL
 SELECT id, {page_columns} FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
@@ -36,10 +38,6 @@ SELECT max(id) FROM pages;
 -- domain_origins: what is known of the origins of a domain
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
     asked_ms FROM origins WHERE domain_id = %(id)s ORDER BY origin;
-
--- domain_by_id: one domain
-SELECT id, name, engine_id, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
-FROM domains WHERE id = %(id)s;
 
 -- origin_by_name: what is known of one origin
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,

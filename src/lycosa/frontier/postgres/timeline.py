@@ -59,7 +59,8 @@ class Timeline:
                 db.execute("SELECT set_config(%s, %s, true)", (name, value))
             db.execute(SQL["leases_from"], {"from": end + self.rules.delay_ms})
             db.execute(SQL["declare_all_dead"])
-            db.execute(SQL["wait_all"], {"since": end, "delay": self.rules.delay_ms})
+            for name in ("wait_all", "take_over_all"):
+                db.execute(SQL[name], {"since": end, "delay": self.rules.delay_ms})
             db.execute(SQL["skip_numbers"], {"skip": SKIPPED_NUMBERS})
 
 

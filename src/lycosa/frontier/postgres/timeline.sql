@@ -19,11 +19,10 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 -- declare_all_dead: what any engine believes to hold is not what the store knows
 UPDATE engines SET dead = true WHERE NOT dead;
 
--- wait_all: domains that were held, or that asked for more than the usual delay
-UPDATE domains SET engine_id = least(engine_id, 0),
-    ready_at = greatest(ready_at, %(since)s + greatest(delay_ms, %(delay)s)),
-    polite_at = greatest(polite_at, %(since)s + greatest(delay_ms, %(delay)s))
-WHERE engine_id > 0 OR delay_ms > %(delay)s;
+-- wait_all: domains that asked for more than the usual delay, wherever they stand: all others wait
+-- until leases are given out again
+UPDATE domains SET not_before = greatest(not_before, %(since)s + delay_ms)
+WHERE delay_ms > %(delay)s;
 
 -- skip_numbers: numbers of engines whose registration was lost are not given out again
 SELECT setval(pg_get_serial_sequence('engines', 'id'),

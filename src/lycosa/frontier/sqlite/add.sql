@@ -23,18 +23,11 @@ INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES (?, ?
 -- queue_insert_rows: they enter the queue (the rows are added in the code)
 INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags) VALUES
 
--- domain_insert: a domain is found; never visited, so ready since it was found
-INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued, seeded)
-VALUES (:id, :name, 0, :ready, 0, :queued, :seeded);
+-- domain_insert: a domain is found, never visited
+INSERT INTO domains (id, name, queued, seeded) VALUES (:id, :name, :queued, :seeded);
 
--- domain_insert_new: a seed's domain, if it is not known; its rank is its place in the line
-INSERT INTO domains (id, name, engine_id, ready_at, polite_at, queued, seeded)
-VALUES (?, ?, 0, ?, 0, ?, 1) ON CONFLICT DO NOTHING;
-
--- domain_wake: an idle domain, or one that only waits for retries, got a URL
-UPDATE domains SET engine_id = 0, ready_at = max(polite_at, :now), queued = queued + :queued,
-    seeded = max(seeded, :seeded)
-WHERE id = :id AND engine_id <= 0;
+-- domain_insert_new: a seed's domain, if it is not known
+INSERT INTO domains (id, name, queued, seeded) VALUES (?, ?, ?, 1) ON CONFLICT DO NOTHING;
 
 -- domain_seeded: a known domain turns out to be a seed
 UPDATE domains SET seeded = 1 WHERE id = ?;

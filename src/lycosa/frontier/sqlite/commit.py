@@ -5,8 +5,6 @@ Owns the order of statements inside it; what each part of a batch means is in `v
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
 from lycosa.frontier import queries
@@ -15,15 +13,16 @@ from lycosa.frontier.rules import EXCLUDED
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.errands import Errands
+from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
-from lycosa.frontier.sqlite.store import SqliteStore, json_ids
-from lycosa.frontier.states import IDLE, READY, domain_ready_ms, waiting_order
+from lycosa.frontier.sqlite.store import SqliteStore
+from lycosa.frontier.sqlite.tokens import Tokens
+from lycosa.frontier.states import waiting_order
 from lycosa.frontier.tally import counted
-from lycosa.frontier.values import Batch, Committed, Deferral, Purge, Release
+from lycosa.frontier.values import Batch, Committed, Deferral, Purge
 from lycosa.records import Flag, PageRow, QueuedUrl
 
 SQL = queries.load("sqlite")
-RECOUNT_EVERY = 8  # releases between two counts of a domain's queue
 FEW_ROWS = 8  # of one statement where a row may have half a megabyte (robots.txt)
 
 
@@ -31,10 +30,18 @@ class Commits:
     """See `EngineFrontier`."""
 
     def __init__(
-        self, store: SqliteStore, adder: Adder, errands: Errands, left_out: LeftOutUrls
+        self,
+        store: SqliteStore,
+        tokens: Tokens,
+        leases: Leases,
+        adder: Adder,
+        errands: Errands,
+        left_out: LeftOutUrls,
     ) -> None:
         self._store = store
         self._db = store.db
+        self._tokens = tokens
+        self._leases = leases
         self._adder = adder
         self._errands = errands
         self._left_out = left_out
@@ -49,6 +56,7 @@ class Commits:
             ).fetchone()
             if batch.number > last:
                 self._apply(engine_id, batch, now, result, outcomes)
+        self._leases.forget(release.domain_id for release in batch.released)
         self._control(result)
         return result
 
@@ -61,6 +69,7 @@ class Commits:
     def _apply(
         self, engine_id: int, batch: Batch, now: int, result: Committed, outcomes: str
     ) -> None:
+        self._tokens.check_hold(engine_id, batch.visited())
         done, left = self._finish(batch.pages)
         self._defer(batch.deferred)
         errands = self._errands.needed(batch.errands, now)
@@ -75,7 +84,7 @@ class Commits:
         self._remember(batch)
         self._errands.answer(result.refused + batch.answers, now)
         self._errands.free_slots(engine_id, batch.slots)
-        self._release(engine_id, batch.released, result.added)
+        self._tokens.release(engine_id, batch.released, result.added)
         self._db.executemany(
             SQL["segment_upsert"],
             [(kind, ident, engine_id, size, shut) for kind, ident, size, shut in batch.segments],
@@ -183,41 +192,6 @@ class Commits:
             most=FEW_ROWS,
         )
         self._db.executemany(SQL["domain_delay"], [(delay, ident) for ident, delay in batch.delays])
-
-    def _release(self, engine_id: int, released: list[Release], added: dict[int, int]) -> None:
-        """Give domains back; those that are no longer ours are left alone."""
-        ids = json_ids([release.domain_id for release in released])
-        rows = self._store.rows("release_states", (ids, engine_id))
-        states = {ident: (releases, head) for ident, releases, head in rows}
-        self._store.write_rows(
-            "release",
-            [
-                self._released(
-                    engine_id, each, *states[each.domain_id], added.get(each.domain_id, 0)
-                )
-                for each in released
-                if each.domain_id in states
-            ],
-        )
-
-    def _released(
-        self, engine_id: int, release: Release, releases: int, head: int | None, added: int
-    ) -> tuple[Any, ...]:
-        ready = domain_ready_ms(release.polite_ms, head)
-        queued = 0 if ready is None else max(1, release.queued + added)
-        if ready is not None and (releases + 1) % RECOUNT_EVERY == 0:
-            limit = self._store.rules.max_queued_per_domain + 1
-            queued = self._store.one("queue_count", (release.domain_id, limit))
-        return (
-            release.domain_id,
-            engine_id,
-            IDLE if ready is None else READY,
-            release.polite_ms if ready is None else ready,
-            release.polite_ms,
-            release.failures,
-            release.pages,
-            queued,
-        )
 
     def _control(self, result: Committed) -> None:
         total, stop, version = self._db.execute(SQL["control"]).fetchone()

@@ -51,18 +51,6 @@ ON CONFLICT (domain_id, origin) DO UPDATE SET fetched_ms = excluded.fetched_ms,
 -- queue_count: how many rows a domain's queue has, counted no further than its cap
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = ? LIMIT ?);
 
--- release_states: which domains are still ours, how often each was released, the first row of its
--- queue (`+`: by id, not by a walk over all that we hold)
-SELECT json_group_array(json_array(
-    id, releases, (SELECT ord FROM queue WHERE domain_id = domains.id ORDER BY ord LIMIT 1)))
-FROM domains WHERE id IN (SELECT value FROM json_each(?)) AND +engine_id = ?;
-
--- release: a domain is given back (the brackets are repeated for many): its id, who has it now, and
--- what is written, in order
-UPDATE domains SET engine_id = column3, ready_at = column4, polite_at = column5,
-    failures = column6, pages = column7, queued = column8, releases = releases + 1
-FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?)) WHERE id = column1 AND +engine_id = column2;
-
 -- segment_upsert: how much of a segment is committed
 INSERT INTO segments (kind, id, engine_id, length, closed) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (kind, id) DO UPDATE SET length = excluded.length, closed = excluded.closed;

@@ -19,7 +19,7 @@ BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait 
 BEGIN_AGAIN = 0.002  # seconds between two tries of somebody who has no turn
 CACHE_KIB = 64 << 10
 READ_CACHE_KIB = 4 << 10  # who reads goes through a table once: more would only be filled
-OLDEST = (3, 33)  # UPDATE FROM
+OLDEST = (3, 35)  # RETURNING
 # Random keys touch pages all over the file. Writing them back once per 16 MB of log instead of per
 # 4 MB saves writes; much more would make the commit that does it wait for seconds.
 CHECKPOINT_PAGES = 4_000

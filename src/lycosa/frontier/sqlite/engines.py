@@ -8,6 +8,7 @@ from lycosa.errors import Bug
 from lycosa.frontier import queries
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.store import SqliteStore
+from lycosa.frontier.sqlite.tokens import Tokens
 from lycosa.urls.domains import domain_id as id_of
 
 SQL = queries.load("sqlite")
@@ -16,9 +17,10 @@ SQL = queries.load("sqlite")
 class EngineTable:
     """See `EngineFrontier` and `SupervisorFrontier`."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteStore, tokens: Tokens) -> None:
         self._store = store
         self._db = store.db
+        self._tokens = tokens
 
     def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
         lease_ms = self._store.rules.lease_ms
@@ -31,7 +33,7 @@ class EngineTable:
 
     def retire(self, engine_id: int) -> None:
         with self._store.transaction():
-            if self._store.one("held_by", (engine_id,)) is None:
+            if not self._tokens.any_held(engine_id):
                 self._db.execute(SQL["declare_dead"], (engine_id,))
 
     @errors_mapped
@@ -53,27 +55,19 @@ class EngineTable:
         with self._store.transaction() as now:
             ends = {**self._expired(now), **dict.fromkeys(known_dead, now)}
             rescued = sum(self._take_over(engine_id, since) for engine_id, since in ends.items())
-            self._db.executemany(
-                SQL["wait_longer"],
-                [
-                    {"id": id_of(name), "until": now + delay}
-                    for name, delay in (delays or {}).items()
-                ],
-            )
+            learnt = (delays or {}).items()
+            self._tokens.wait_longer((id_of(name), now + delay) for name, delay in learnt)
         return rescued
 
     def postpone(self, until: Sequence[tuple[int, int]]) -> None:
         with self._store.transaction():
-            rows = [{"id": ident, "until": moment} for ident, moment in until]
-            self._db.executemany(SQL["wait_longer"], rows)
+            self._tokens.wait_longer(until)
 
     def _take_over(self, engine_id: int, since: int) -> int:
         self._db.execute(SQL["declare_dead"], (engine_id,))
-        if self._store.rules.max_pages_per_domain:
-            self._db.execute(SQL["recount_pages"], {"engine_id": engine_id})
         values = {"engine_id": engine_id, "since": since, "delay": self._store.rules.delay_ms}
         self._db.execute(SQL["slots_of_dead"], values)
-        return self._db.execute(SQL["take_over"], values).rowcount
+        return self._tokens.take_over(engine_id, since)
 
     @errors_mapped
     def living(self, node: str = "") -> list[int]:

@@ -20,6 +20,7 @@ from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
 from lycosa.frontier.sqlite.overview import Overview
 from lycosa.frontier.sqlite.store import SqliteStore
+from lycosa.frontier.sqlite.tokens import Tokens
 
 
 class SqliteFrontier:
@@ -39,10 +40,11 @@ class SqliteFrontier:
     ) -> None:
         self.rules = rules
         self.store = store = SqliteStore(path, rules, now_ms, create=create, turns=turns)
-        adder, errands = Adder(store), Errands(store)
-        engines, leases, overview = EngineTable(store), Leases(store, errands), Overview(store)
+        tokens, errands = Tokens(store), Errands(store)
+        adder, leases = Adder(store, tokens), Leases(store, tokens, errands)
+        engines, overview = EngineTable(store, tokens), Overview(store, tokens)
         left_out, again = LeftOutUrls(store, adder), PagesAgain(store, adder)
-        commits = Commits(store, adder, errands, left_out)
+        commits = Commits(store, tokens, leases, adder, errands, left_out)
 
         # What engines call.
         self.register = engines.register

@@ -1,19 +1,3 @@
--- any_ready: whether a domain is ready (the second condition is what the partial index asks for:
--- SQLite does not conclude it from the first)
-SELECT 1 FROM domains WHERE engine_id = 0 AND engine_id >= 0 AND ready_at <= :now LIMIT 1;
-
--- lease_candidates: the domains that are ready, the longest waiting first, with the bytes of robots
--- rules that come with them
-SELECT json_group_array(json_array(id, name, ready_at, delay_ms, failures, pages, queued, seeded,
-    (SELECT coalesce(sum(length(rules)), 0) FROM origins WHERE domain_id = ready.id)))
-FROM (
-    SELECT * FROM domains WHERE engine_id = 0 AND engine_id >= 0 AND ready_at <= :now
-    ORDER BY ready_at LIMIT :limit) AS ready;
-
--- lease_take: domains go to their new engine
-UPDATE domains SET engine_id = :engine_id
-WHERE id IN (SELECT value FROM json_each(:ids)) AND +engine_id = 0;
-
 -- origins_of: what is known of the origins of domains
 SELECT domain_id, origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
     asked_ms FROM origins WHERE domain_id IN (SELECT value FROM json_each(?));

@@ -9,6 +9,7 @@ from lycosa.archive.segments import SegmentKind
 from lycosa.frontier import queries
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.store import SqliteStore
+from lycosa.frontier.sqlite.tokens import Tokens
 from lycosa.frontier.values import Change
 
 SQL = queries.load("sqlite")
@@ -17,9 +18,10 @@ SQL = queries.load("sqlite")
 class Overview:
     """See `SupervisorFrontier`."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteStore, tokens: Tokens) -> None:
         self._store = store
         self._db = store.db
+        self._tokens = tokens
 
     @errors_mapped
     def setting(self, key: str) -> str | None:
@@ -36,14 +38,7 @@ class Overview:
             made = change(lambda key: self._store.one("setting_get", {"key": key}), now)
             self._store.put(made.settings)
             if made.delay_ms is not None:
-                self._reschedule(*made.delay_ms, now)
-
-    def _reschedule(self, before: int, delay: int, now: int) -> None:
-        values = {"now": now, "delay": delay}
-        if delay > before:
-            self._db.execute(SQL["wait_as_much_longer"], {**values, "before": before})
-        else:
-            self._db.execute(SQL["wait_no_longer"], values)
+                self._tokens.reschedule(*made.delay_ms, now)
 
     @errors_mapped
     def exclusions(self) -> list[str]:
@@ -79,10 +74,10 @@ class Overview:
 
     @errors_mapped
     def finished(self) -> bool:
-        if self._store.one("any_live_domain") is not None:
-            return False
-        if self._store.one("any_queued") is None:
-            return True
+        values = {"now": self._store.now_ms(), "lease": self._store.rules.lease_ms}
+        live, queued = self._db.execute(SQL["what_is_left"], values).fetchone()
+        if live or not queued:
+            return not live
         with self._store.transaction():
-            self._db.execute(SQL["sweep"])
+            self._tokens.sweep()
         return False

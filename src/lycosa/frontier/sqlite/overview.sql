@@ -18,7 +18,7 @@ UPDATE crawl SET value = CAST(value AS INTEGER) + 1 WHERE key = 'rules_version';
 SELECT sum(queued), sum(domains) FROM engines;
 
 -- active_count: how many domains have something left to fetch, counted no further than a limit
-SELECT count(*) FROM (SELECT 1 FROM domains WHERE engine_id >= 0 LIMIT :limit);
+SELECT count(*) FROM (SELECT 1 FROM held UNION ALL SELECT 1 FROM ready LIMIT :limit);
 
 -- segments: the committed length of every segment
 SELECT kind, id, length FROM segments;
@@ -27,30 +27,10 @@ SELECT kind, id, length FROM segments;
 SELECT max(coalesce((SELECT max(renewed_ms) FROM engines), 0),
            coalesce((SELECT CAST(value AS INTEGER) FROM crawl WHERE key = 'clock_ms'), 0));
 
--- any_live_domain: a domain that is ready (now or later) or held
-SELECT 1 FROM domains WHERE engine_id >= 0 LIMIT 1;
-
--- any_queued: a URL is queued
-SELECT domain_id FROM queue LIMIT 1;
-
--- sweep: a lost wake-up heals: every idle domain with something queued is ready again
-UPDATE domains SET engine_id = 0, ready_at = polite_at
-WHERE engine_id = -1 AND id IN (SELECT DISTINCT domain_id FROM queue);
-
--- wait_as_much_longer: the delay grew: who waits since a visit does so for as much longer, and nobody
--- for longer than the whole delay from now on
-UPDATE domains SET
-    polite_at = max(polite_at, min(polite_at + :delay - max(delay_ms, :before), :now + :delay)),
-    ready_at = max(ready_at, min(polite_at + :delay - max(delay_ms, :before), :now + :delay))
-WHERE engine_id <= 0 AND delay_ms < :delay AND polite_at > :now - :delay + max(delay_ms, :before);
-
--- wait_no_longer: the delay shrank: nobody waits for longer than it from now on, but those whose sites
--- are busy, and those whose robots.txt may ask for a Crawl-delay that nobody noted (a line with a C, or
--- packed rules: a Z)
-UPDATE domains SET
-    polite_at = :now + max(delay_ms, :delay),
-    ready_at = CASE WHEN ready_at = polite_at THEN :now + max(delay_ms, :delay) ELSE ready_at END
-WHERE engine_id <= 0 AND failures = 0 AND polite_at > :now + max(delay_ms, :delay)
-    AND (delay_ms > 0 OR NOT EXISTS (
-        SELECT 1 FROM origins WHERE domain_id = domains.id
-            AND (substr(rules, 1, 1) IN (x'43', x'5a') OR instr(rules, x'0a43') > 0)));
+-- what_is_left: whether a domain is ready (now or later) or held or a node loads seeds and was heard of
+-- within one lease time; and whether a URL is queued: one statement, or something might move from what
+-- is looked at late to what was looked at early
+SELECT EXISTS (SELECT 1 FROM ready) OR EXISTS (SELECT 1 FROM held) OR EXISTS (
+        SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
+            AND CAST(value AS INTEGER) + :lease > :now),
+    EXISTS (SELECT 1 FROM queue);

@@ -7,15 +7,15 @@ SELECT id, host, pid, started_ms, renewed_ms, lease_until, dead, pages, queued, 
 FROM engines ORDER BY id;
 
 -- held_count: how many domains are held
-SELECT count(*) FROM domains WHERE engine_id > 0 AND engine_id >= 0;
+SELECT count(*) FROM held;
 
 -- ready_count: how many domains are ready, counted no further than a limit
-SELECT count(*) FROM (
-    SELECT 1 FROM domains WHERE engine_id = 0 AND engine_id >= 0 AND ready_at <= :now LIMIT :limit);
+SELECT count(*) FROM (SELECT 1 FROM ready WHERE ready_at <= :now LIMIT :limit);
 
 -- longest_waits: the domains with something queued that are left alone for longest
-SELECT name, ready_at, delay_ms, failures FROM domains
-WHERE engine_id = 0 AND engine_id >= 0 AND ready_at > :now ORDER BY ready_at DESC LIMIT :limit;
+SELECT d.name, max(r.ready_at, d.not_before) AS ready_at, d.delay_ms, d.failures
+FROM ready AS r CROSS JOIN domains AS d ON d.id = r.id
+WHERE r.ready_at > :now ORDER BY r.ready_at DESC LIMIT :limit;
 
 -- page_by_url: the page of a URL
 SELECT id, {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;
@@ -34,10 +34,6 @@ SELECT max(id) FROM pages;
 -- domain_origins: what is known of the origins of a domain
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
     asked_ms FROM origins WHERE domain_id = :id ORDER BY origin;
-
--- domain_by_id: one domain
-SELECT id, name, engine_id, ready_at, polite_at, delay_ms, failures, pages, queued, seeded
-FROM domains WHERE id = :id;
 
 -- origin_by_name: what is known of one origin
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,

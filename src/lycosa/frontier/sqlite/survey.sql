@@ -24,9 +24,20 @@ SELECT domain_id + 0 AS domain_id, avg(duration_ms) AS value FROM pages
 WHERE id > :after AND duration_ms > 0
 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT :limit;
 
--- domains_of: some domains (their ids as JSON)
-SELECT id, name, engine_id, ready_at, delay_ms, failures, pages, queued, seeded
-FROM domains WHERE id IN (SELECT value FROM json_each(:ids));
+-- domains_of: some domains (their ids as JSON), and who holds each
+SELECT {domain_columns}
+FROM domains AS d LEFT JOIN held AS h ON h.id = d.id
+WHERE d.id IN (SELECT value FROM json_each(:ids));
+
+-- ready_places: which of these domains (their ids as JSON) are among the first in line, and from when
+-- on each may be visited
+SELECT id, ready_at, more_pages, more_queued
+FROM (SELECT * FROM ready ORDER BY ready_at, id LIMIT :most)
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- ready_edge: how many domains are first in line, and from when on the last of them may be visited
+SELECT count(*) AS looked_at, max(ready_at) AS ready_at
+FROM (SELECT ready_at FROM ready ORDER BY ready_at, id LIMIT :most);
 
 -- domain_counts: the pages of a domain by all that is counted, of no more than so many
 SELECT outcome, language, label, count(*) AS pages, sum(responded) AS responses
@@ -49,9 +60,9 @@ SELECT domain_id, ord, fp, url, depth, attempts, flags FROM queue
 WHERE (domain_id, ord, fp) > (:id, :ord, :fp) ORDER BY domain_id, ord, fp LIMIT :limit;
 
 -- held_domains: some domains that engines hold
-SELECT id, name, engine_id, ready_at FROM domains
-WHERE engine_id > 0 AND engine_id >= 0 ORDER BY engine_id, ready_at LIMIT :limit;
+SELECT d.id, d.name, h.engine_id FROM held AS h CROSS JOIN domains AS d ON d.id = h.id
+LIMIT :limit;
 
 -- due_domains: the domains that are due next
-SELECT id, name, engine_id, ready_at FROM domains
-WHERE engine_id = 0 AND engine_id >= 0 ORDER BY ready_at LIMIT :limit;
+SELECT d.id, d.name, r.ready_at FROM ready AS r CROSS JOIN domains AS d ON d.id = r.id
+ORDER BY r.ready_at, r.id LIMIT :limit;

@@ -1,0 +1,1 @@
+"""Parts of bench/real_files.py: HTML files of Debian packages, and the server that shows them."""

@@ -1,0 +1,58 @@
+"""The rule that every domain has exactly one token: it is ready, held or idle. For every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from lycosa.frontier.protocol import Frontier
+
+# Verbs after which every domain must have its one token.
+STEPS = (
+    *("lease", "commit", "postpone", "retire", "add", "requeue", "restore", "rescue", "steer"),
+    "finished",
+)
+NOT_ONE = """
+SELECT id, sum(known), sum(tokens) FROM (
+    SELECT id, 1 AS known, CASE WHEN idle THEN 1 ELSE 0 END AS tokens FROM domains
+    UNION ALL SELECT id, 0, 1 FROM ready
+    UNION ALL SELECT id, 0, 1 FROM held) AS found
+GROUP BY id HAVING sum(known) <> 1 OR sum(tokens) <> 1 LIMIT 5
+"""
+LOST_WAIT = """
+SELECT id, wait_at FROM domains AS d WHERE wait_at > 0 AND NOT EXISTS (
+    SELECT 1 FROM ready AS r WHERE r.ready_at = d.wait_at AND r.id = d.id) LIMIT 5
+"""
+
+
+def check_tokens(db: Any) -> None:
+    """Each domain has one token, and who only waits for retries is found by its moment."""
+    not_one = db.execute(NOT_ONE).fetchall()
+    assert not not_one, f"(domain, rows, tokens): {not_one}"
+    lost = db.execute(LOST_WAIT).fetchall()
+    assert not lost, f"(domain, wait_at): {lost}"
+
+
+def check_each_step(store: Any) -> None:
+    """From now on a test fails in the step that leaves a domain without its one token."""
+    for name in STEPS:
+        setattr(store, name, _checked(store, getattr(store, name)))
+
+
+def _checked(store: Any, verb: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(verb)
+    def step(*args: Any, **more: Any) -> Any:
+        before = getattr(store.db, "total_changes", 0)  # SQLite counts the rows it wrote
+        found = verb(*args, **more)
+        if getattr(store.db, "total_changes", 1) != before:
+            check_tokens(store.db)
+        return found
+
+    return step
+
+
+def unchecked(store: Frontier) -> None:
+    """Back to the verbs themselves, whose cost is measured."""
+    for name in STEPS:
+        setattr(store, name, getattr(store, name).__wrapped__)
