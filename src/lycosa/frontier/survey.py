@@ -122,7 +122,7 @@ class Survey:
 
     def queue_count(self, ident: int, most: int = DOMAIN_QUEUE) -> int:
         """How many URLs of a domain are queued; `most` if there are as many or more."""
-        return int(self._rows("queue_count", id=ident, most=most)[0]["queued"])
+        return int(self._rows("queued_here", id=ident, most=most)[0]["queued"])
 
     def recorded_ms(self, number: int) -> int:
         """When the page with this number was done, or the next one that there is; a moment that

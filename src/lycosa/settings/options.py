@@ -396,8 +396,8 @@ OPTIONS: tuple[Option, ...] = (
            "TIME", commands=("audit",), flag_only=True, shown_default="all"),
     Option("limit", number(1, 10_000), 20, "with --domain: list at most this many visits, the last",
            "N", commands=("audit",), flag_only=True),
-    Option("node", TEXT, "", "change the settings of this node alone (its name, or how that begins;"
-           " 'lycosa top' shows it), not those of all nodes", "NAME", commands=("set",),
+    Option("node", TEXT, "", "change the settings of this node alone (its name, or how that begins,"
+           " as the live view shows it), not those of all nodes", "NAME", commands=("set",),
            flag_only=True, shown_default="all nodes, or that of --data-dir"),
     Option("once", SWITCH, False, "print one line and end", commands=("top",), flag_only=True),
     Option("oldest", SWITCH, False, "oldest first", commands=("pages",), flag_only=True),

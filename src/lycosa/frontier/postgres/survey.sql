@@ -44,7 +44,7 @@ FROM (SELECT outcome, language, label, CASE WHEN status > 0 THEN 1 ELSE 0 END AS
     FROM pages WHERE domain_id = %(id)s LIMIT %(most)s) AS looked
 GROUP BY 1, 2, 3;
 
--- queue_count: how many URLs of a domain are queued, counted no further than a limit
+-- queued_here: how many URLs of a domain are queued, counted no further than a limit
 SELECT count(*) AS queued
 FROM (SELECT 1 FROM queue WHERE domain_id = %(id)s LIMIT %(most)s) AS looked;
 

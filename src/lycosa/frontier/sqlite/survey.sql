@@ -45,7 +45,7 @@ FROM (SELECT outcome, language, label, status > 0 AS responded FROM pages WHERE 
     LIMIT :most)
 GROUP BY 1, 2, 3;
 
--- queue_count: how many URLs of a domain are queued, counted no further than a limit
+-- queued_here: how many URLs of a domain are queued, counted no further than a limit
 SELECT count(*) AS queued FROM (SELECT 1 FROM queue WHERE domain_id = :id LIMIT :most);
 
 -- recorded_ms: when the page with a number, or the next one, was done
