@@ -5,13 +5,11 @@ Owns the statements about `answers` and `slots`; errands themselves are queued U
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from lycosa.frontier.answers import asked_for, hand_out, last_errand, spaced
-from lycosa.frontier.log.domain_log import DomainLog
+from lycosa.frontier.answers import asked_for, hand_out, spaced
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.rules import ANSWER_MS
+from lycosa.frontier.states import WAITING
 from lycosa.frontier.values import Deferral, Link
 from lycosa.records import Lease, SharedRobots
 
@@ -43,28 +41,22 @@ class Errands:
 
         return self._store.transaction(work, engine_id)
 
-    def unanswered(self, errands: list[Link], now: int) -> list[Link]:
-        """Those to which there is no good answer, each once; needs no transaction."""
+    def needed(self, errands: list[Link], now: int) -> list[Link]:
+        """Those that nobody has queued yet, or made since somebody asked for them."""
         if not errands:
             return []
         found = {link[:2]: link for link in errands}
-        domains, fps = zip(*sorted(found), strict=True)
+        domains, fps = zip(*found, strict=True)
         values = {"domains": int8s(domains), "fps": int8s(fps), "since": now - ANSWER_MS}
-        answered = {(row[0], row[1]) for row in self._store.read("answered", **values)}
-        return [link for key, link in found.items() if key not in answered]
+        needless = {(row[0], row[1]) for row in self._store.rows("needless", **values)}
+        return [link for key, link in found.items() if key not in needless]
 
-    def spaced(
-        self, errands: list[Link], logs: Mapping[int, DomainLog], now: int
-    ) -> list[Deferral]:
-        """When each of these, which are new to the logs, has its turn; needs no transaction."""
+    def spaced(self, errands: list[Link], now: int) -> list[Deferral]:
         if not errands:
             return []
-        ids = int8s(sorted({link[0] for link in errands}))
-        last = [
-            (ident, delay, last_errand(logs[ident]))
-            for ident, delay in self._store.read("own_delays", ids=ids)
-        ]
-        return spaced(errands, last, now, self._store.rules.delay_ms)
+        ids = int8s(link[0] for link in errands)
+        rows = self._store.rows("last_errands", ids=ids, waiting=WAITING)
+        return spaced(errands, rows, now, self._store.rules.delay_ms)
 
     def answer(self, answers: list[SharedRobots], now: int) -> None:
         """Keep what came of errands for those who asked."""

@@ -9,8 +9,8 @@ from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.values import LeftOut
-from lycosa.records import Flag, QueuedUrl
+from lycosa.frontier.values import Committed, LeftOut
+from lycosa.records import QueuedUrl
 
 
 class LeftOutUrls:
@@ -21,9 +21,7 @@ class LeftOutUrls:
         self._adder = adder
 
     def leave_out(self, urls: list[tuple[int, QueuedUrl]]) -> None:
-        """An exclusion took these, by domain, out of the queue. Not errands: who waited for them
-        hears that there is no answer, and asks anew if need be."""
-        urls = [each for each in urls if not each[1].flags & Flag.ERRAND]
+        """An exclusion took these, by domain, out of the queue."""
         if urls:
             self._store.execute(
                 "left_out_insert",
@@ -39,10 +37,11 @@ class LeftOutUrls:
         self._store.execute("left_out_trim", most=self._store.rules.left_out)
 
     def restore(self, rows: Sequence[LeftOut]) -> int:
-        new = self._adder.new_to_logs(row.link() for row in rows)
+        links = [row.link() for row in rows]
 
         def work(now: int) -> int:
-            count, domains = self._adder.add_links(new, now)
+            result = Committed(now, 0, False, 0)
+            count, domains = self._adder.add_links(links, now, result)
             self._adder.account(now, count, domains)
             self._store.execute("left_out_delete", ids=int8s(row.id for row in rows))
             if count:

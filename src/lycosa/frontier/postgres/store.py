@@ -11,7 +11,6 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, TypeVar
 
 import psycopg
@@ -19,19 +18,16 @@ from psycopg import errors as pg
 
 from lycosa.errors import Fenced, StoreGone, UserError
 from lycosa.frontier import queries
-from lycosa.frontier.keys import EPOCH_KEY
-from lycosa.frontier.log import texts
-from lycosa.frontier.log.dictionary import dictionary
 from lycosa.frontier.postgres.connection import (
     PLANNER,
     Connection,
     check_format,
     connect,
     mapped,
+    migrate,
     parsed,
     place,
 )
-from lycosa.frontier.postgres.migrating import migrate
 from lycosa.frontier.postgres.timeline import Timeline
 from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.states import Contact
@@ -66,15 +62,6 @@ class PostgresStore:
         elif self.run(lambda: check_format(self.db)) == 0:
             raise UserError(f"There is no crawl in the PostgreSQL database {self.where}.")
         self.run(self._look)
-        self.run(self._share_dictionaries)
-
-    def _share_dictionaries(self) -> None:
-        """The store knows the dictionary that this process packs with, and this process all those
-        of the store."""
-        stored: dict[int, bytes] = dict(self.rows("dictionaries"))
-        texts.learn_all(stored)
-        if texts.CURRENT not in stored:
-            self.execute("dictionary_put", number=texts.CURRENT, data=dictionary(texts.CURRENT))
 
     def _connect(self) -> Connection:
         # Short, because a stopped engine in the middle of a transaction holds up its rescue.
@@ -187,11 +174,6 @@ class PostgresStore:
 
     def now_ms(self) -> int:
         return self.run(self._now)
-
-    @cached_property
-    def epoch_ms(self) -> int:
-        """The moment from which logs count time."""
-        return int(self.read_one("setting_get", key=EPOCH_KEY) or 0)
 
     def put(self, settings: Mapping[str, Any]) -> None:
         """Store settings of the crawl, inside a transaction of the caller."""
