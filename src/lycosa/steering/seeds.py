@@ -47,11 +47,10 @@ def add_seeds(frontier: Frontier, lines: Iterable[str | bytes]) -> SeedsAdded:
         new = frontier.add(map(seed_link, chunk), seeds_done=progress, rank=rank)
         added.taken += new
         added.known += len(chunk) - new
-    ended: dict[str, int] = {loading_key(LOADER): 0} if added.taken or added.known else {}
+    if added.taken or added.known:  # first, because a crawl does not end while seeds are loaded
+        frontier.put_settings({loading_key(LOADER): 0})
     if was_finished and not added.taken and frontier.finished():
-        ended[FINISHED_KEY] = 1  # nothing came
-    if ended:
-        frontier.put_settings(ended)
+        frontier.put_settings({FINISHED_KEY: 1})  # nothing came
     return added
 
 
