@@ -1,7 +1,7 @@
 """Builds the compiled modules, each beside the Python that it replaces. Without a compiler the
 package works all the same, only slower: `page.html` then reads pages with `page.html_scan`,
-`page.simhash` hashes texts, `fetch.receive` collects responses and `urls.links` joins all links in
-Python.
+`page.simhash` hashes texts, `fetch.receive` collects responses, `urls.links` joins all links and
+`frontier.log.twin` keeps the logs of domains in Python.
 
 The modules keep to the limited API of Python 3.11, so that one build serves every later version
 (docs/decisions/0015-one-wheel.md). A Python without the GIL has no limited API: there they are

@@ -32,12 +32,13 @@ from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.text import text_row
 from lycosa.engine.exchange import Exchange, Exchanger
 from lycosa.export.formats import OF_COLUMNS
-from lycosa.frontier.protocol import Batch
+from lycosa.frontier.protocol import Batch, Frontier, Release
 from lycosa.node.start import open_crawl
 from lycosa.page.simhash import simhash
 from lycosa.records import PageRow, Url
 from lycosa.settings.values import CrawlSettings, NodeSettings, RunLimits
-from lycosa.urls.domains import domain_id
+from lycosa.urls.canonical import split
+from lycosa.urls.domains import domain_id, domain_of
 from lycosa.urls.fingerprint import content_hash, fingerprint
 
 PER_COMMIT = 1_000
@@ -65,11 +66,24 @@ def make(root: Path, pages: int, alike: bool) -> None:
             numbers = range(begin, min(begin + PER_COMMIT, pages))
             batch = Batch(stats={"outcomes": {}, "ok": len(numbers), "pages": len(numbers)})
             batch.pages = [page(number, alike) for number in numbers]
+            batch.released = held(frontier, exchanger, batch.pages)
             reply = exchanger.perform(Exchange(batch))
             assert reply.error is None, reply.error
         exchanger.perform(Exchange(Batch()), closing=True)
         frontier.retire(engine)
         ledger.close()
+
+
+def held(frontier: Frontier, exchanger: Exchanger, pages: list[PageRow]) -> list[Release]:
+    """Lease the pages' domains, since only who holds a domain records its pages. Returns how they
+    are given back: for good."""
+    names = {each.domain_id: domain_of(split(each.url).host) for each in pages}
+    firsts = [(ident, Url(f"https://www.{name}/")) for ident, name in names.items()]
+    links = [(ident, fingerprint(url), url, 0, names[ident], 0) for ident, url in firsts]
+    exchanger.perform(Exchange(Batch(links=links)))
+    leases = frontier.lease(exchanger.engine_id, len(names))
+    assert {each.domain_id for each in leases} == names.keys(), len(leases)
+    return [Release(ident, 2 * NOW_MS) for ident in names]
 
 
 _chance = random.Random(1)

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Iterable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.node.start import create
 from lycosa.records import Origin
 from lycosa.settings.values import CrawlSettings
+from support.logs import Logs, logs_of, urls_in
 from support.made import link, page_of
 
 
@@ -62,11 +63,16 @@ class Stored:
         finally:
             frontier.close()
 
-    def queued(self) -> set[object]:
-        return {url for (url,) in self.rows("SELECT url FROM queue")}
+    def logs(self) -> Logs:
+        with closing(self.open()) as frontier:
+            return logs_of(frontier)
+
+    def queued(self) -> set[str]:
+        return urls_in(self.logs())
 
     def seen(self) -> int:
-        return len(self.rows("SELECT 1 FROM seen"))
+        counts = [log.counts() for log in self.logs().values()]
+        return sum(each.queued + each.done for each in counts)
 
 
 def make(root: Path, store: str, urls: Iterable[str], **settings: Any) -> Stored:

@@ -239,14 +239,6 @@ def test_a_domain_far_behind_in_line_says_behind_how_many() -> None:
     assert "waits behind 20,000" in list_lines([row], "pages", "all 2 domains", NOW)[-1]
 
 
-def test_figures_of_a_held_domain_say_when_they_are_old() -> None:
-    """Of a large domain the store counts pages and queue when an engine gives it back."""
-    found = Domain("a.test", "held", True, 0, 1, 0, 0.0, 0, outcomes={"ok": 10}, counted=10)
-    assert "pages      0, about 1 URLs queued" in domain_lines(found, NOW)
-    old = replace(found, as_taken=True)
-    assert "pages      0, about 1 URLs queued, before an engine took it" in domain_lines(old, NOW)
-
-
 def test_the_view_of_several_nodes_has_a_line_for_each() -> None:
     one = {"at": 1_800_000_000.0, "node": "abcdef0123456789", "state": "running", "pages": 700,
            "pages_per_s": 5.2, "in_flight": 30, "engines": [{}]}  # fmt: skip

@@ -65,7 +65,7 @@ class Chaos:
             wait_for(self.all_there, 90)
             for number in range(ROUNDS):
                 self.round(AWAY[number] if number < len(AWAY) else 0)
-            assert cluster.query("SELECT 1 FROM queue LIMIT 1"), "it ended before its trials did"
+            assert cluster.query("SELECT 1 FROM ready LIMIT 1"), "it ended before its trials did"
         except BaseException:
             self.end()
             raise

@@ -69,7 +69,7 @@ def test_every_hostile_domain_is_settled(crawl: Crawl) -> None:
     for name in hostile.domains():
         rows = crawl.rows(f"SELECT count(*) FROM pages WHERE url LIKE '%{name}%'")
         assert rows[0][0], f"{name}: nothing is recorded"
-    assert crawl.rows("SELECT count(*) FROM queue") == [(0,)]
+    assert crawl.queued() == set()
 
 
 def test_inner_addresses_are_never_connected_to(crawl: Crawl) -> None:

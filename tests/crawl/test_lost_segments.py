@@ -55,7 +55,7 @@ def test_what_was_lost_is_named_and_fetched_again(tmp_path: Path) -> None:
         assert f"{len(missing):,} pages have lost" in said  # at the start
         assert f"{len(missing):,} pages of earlier runs lost" in said  # and at the end
         assert said.count(f" -m lycosa verify --data-dir {crawl.data}' names them") == 2
-        assert crawl.rows("SELECT count(*) FROM queue") == [(0,)]  # nothing by itself
+        assert crawl.queued() == set()  # nothing by itself
         named = lycosa("verify", *where)
         assert named.returncode == 1
         lines = [line for line in named.stdout.splitlines() if " of http" in line]

@@ -44,7 +44,7 @@ def every_host_is_settled(crawl: Crawl, hosts: int) -> None:
     rows = crawl.rows("SELECT url, outcome FROM pages")
     settled = {str(url).split("/")[2] for url, _ in rows}
     assert [name for name in malice.domains(hosts) if name not in settled] == []
-    assert crawl.rows("SELECT count(*) FROM queue") == [(0,)]
+    assert crawl.queued() == set()
     assert [url for url, outcome in rows if outcome == "bug"] == []
 
 

@@ -9,10 +9,16 @@ import psycopg
 import pytest
 
 from lycosa.frontier import move
-from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import Batch, Deferral, Release, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.logs import NUMBERS, first_key
+from lycosa.frontier.states import waits_until
 from lycosa.simweb.serve import SimWeb
+from lycosa.urls.domains import domain_id
 from support.cluster import DELAY, SHORT, SPEC, Cluster
+from support.logs import logs_of
+from support.made import link
 from support.program import Crawl, lycosa, wait_for
 
 
@@ -94,9 +100,53 @@ def test_every_table_and_column_moves(tmp_path: Path) -> None:
     on SQLite it is in files."""
     store = SqliteFrontier(tmp_path / "crawl.sqlite", StoreRules(), lambda: 0, create=True)
     names = {row[0] for row in store.db.execute("SELECT name FROM sqlite_master WHERE sql > ''")}
-    tables = {name for name in names if not name.startswith("sqlite_") and "_by_" not in name}
+    tables = {name for name in names if not name.startswith("sqlite_") and "_by_" not in name} - {
+        "sleepers"
+    }
     assert tables - {"crawl", "slots", "history"} == {table.name for table in move.TABLES}
     for table in move.TABLES:
         rows = store.db.execute(f"SELECT name FROM pragma_table_info('{table.name}')").fetchall()
         assert {row[0] for row in rows} == set(table.columns), table.name
     store.close()
+
+
+def test_logs_move_as_they_are_and_their_times_by_the_clock(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """Also chunks that can't be read: the engine there that meets one sets it aside."""
+    here_ms = 1_700_000_000_000
+    here = SqliteFrontier(tmp_path / "crawl.sqlite", StoreRules(), lambda: here_ms, create=True)
+    here.put_settings({"settings": "{}", "crawl_id": "x"})
+    here.add([link(f"https://{name}.test/{n}") for name in "abc" for n in range(2)], rank=0)
+    engine_id = here.register("host", 1)
+    lease, *others = here.lease(engine_id, 3)
+    wait = Deferral(lease.domain_id, lease.urls[0], here_ms + 3_600_000, 2)
+    back = [Release(each.domain_id, here_ms) for each in (lease, *others)]
+    here.commit(engine_id, Batch(1, deferred=[wait], released=back))
+    broken = first_key(domain_id("c.test"))
+    here.db.execute("UPDATE log SET data = substr(data, 1, 60) WHERE key = ?", (broken,))
+    here.db.execute("INSERT INTO damaged VALUES (1, ?, 5, 'why', x'00')", (broken,))
+    before = {ident: log.counts() for ident, log in logs_of(here).items()}
+    moving = move.Move(here.db, postgres_url, "n", "/d", str, lambda table, rows: None)
+    counts = moving.run("x", here_ms, here_ms)
+    assert (counts["queued"], counts["damaged"]) == (6, 1)
+    there = PostgresFrontier(postgres_url, StoreRules())
+    assert there.db.execute("SELECT domain_id, seq FROM damaged").fetchall() == [
+        (1, broken & NUMBERS)
+    ]
+    assert {ident: log.counts() for ident, log in logs_of(there).items()} == before
+    (waiting,) = [
+        waits_until(url.order)
+        for url in logs_of(there)[lease.domain_id].queued()
+        if waits_until(url.order)
+    ]
+    assert abs(waiting - there.now_ms() - 3_600_000) < 60_000
+    heir = there.register("host", 2)
+    leases = there.lease(heir, 3)
+    assert {each.name: len(each.urls) for each in leases} == {"a.test": 1, "b.test": 2, "c.test": 0}
+    there.commit(heir, Batch(1, released=[Release(each.domain_id, 0) for each in leases]))
+    ids = there.db.execute("SELECT domain_id FROM damaged ORDER BY found_ms").fetchall()
+    assert ids == [(1,), (domain_id("c.test"),)]
+    there.add([link("https://a.test/new")])  # under a number that no chunk has
+    there.close()
+    here.close()

@@ -17,18 +17,19 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.simweb.check import check
 from lycosa.simweb.reqlog import read_log
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import DEFAULT_MIX, WorldSpec
 from lycosa.simweb.world import World
 from support.cluster import SHORT
+from support.logs import logs_in
 from support.program import Crawl, wait_for
 
 DELAY = 0.5
@@ -129,7 +130,7 @@ def run_move(crawl: Crawl, store: str) -> subprocess.Popen[bytes]:
 def kill_a_move(crawl: Crawl, store: str) -> None:
     """In the middle of the largest table."""
     process = run_move(crawl, store)
-    wait_for(lambda: begun(store, "migrate:seen") or process.poll() is not None, 600)
+    wait_for(lambda: begun(store, "migrate:log") or process.poll() is not None, 600)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
 
@@ -145,15 +146,19 @@ def compare_tables(crawl: Crawl, store: str) -> None:
     """Once more, not by the program itself."""
     source = crawl.data / "crawl.sqlite.migrated"
     with closing(sqlite3.connect(source)) as old, psycopg.connect(store) as new:
-        for table in ("domains", "origins", "seen", "queue", "pages", "segments"):
+        for table in ("domains", "origins", "log", "pages", "segments"):
             query = f"SELECT count(*) FROM {table}"
             here, there = old.execute(query).fetchone()[0], new.execute(query).fetchone()
             print(f"{table}: {here:,}")
             assert there == (here,), table
-        order = "ORDER BY domain_id, ord, fp LIMIT 100000"
-        rows = f"SELECT domain_id, fp, url, depth, attempts FROM queue {order}"
-        there_rows = new.execute(rows)
-        assert list(islice(old.execute(rows), 100_000)) == list(there_rows)
+        here_logs, there_logs = logs_in(old), logs_in(new)
+        assert here_logs.keys() == there_logs.keys()
+        for ident in list(here_logs)[:10_000]:
+            assert queue_of(here_logs[ident]) == queue_of(there_logs[ident])
+
+
+def queue_of(log: DomainLog) -> list[tuple[object, ...]]:
+    return [(url.fp, url.url, url.depth, url.attempts) for url in log.queued()]
 
 
 class Watch:

@@ -46,7 +46,7 @@ def test_its_budget_is_cut_and_why_tells(tmp_path: Path) -> None:
     shown = lycosa("status", "--data-dir", crawl.data).stdout
     assert "repeats" in shown and "near-duplicates" in shown
     assert "near-duplicates" in crawl.log.read_text()
-    assert crawl.rows("SELECT count(*) FROM queue") == [(0,)]
+    assert crawl.queued() == set()
 
 
 @pytest.mark.timeout(200)

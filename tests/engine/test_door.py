@@ -197,7 +197,8 @@ def test_a_bare_seed_with_a_port_stays_canonical_over_http() -> None:
 
 
 def test_only_urls_makes_them() -> None:
-    """And seeds, for plain domains, robots, for what it stored itself, and records: none at all."""
+    """And seeds, for plain domains, robots and the log, for what they stored themselves, and
+    records: none at all."""
     makers = set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -206,6 +207,7 @@ def test_only_urls_makes_them() -> None:
                 makers.add(path.relative_to(SOURCE).as_posix())
     assert "urls/canonical.py" in makers
     known = {"node/seed_file.py", "politeness/robots.py", "records.py"}
+    known |= {"frontier/log/planning.py", "frontier/log/twin.py"}
     assert makers <= {"urls/canonical.py", *known}
 
 

@@ -21,11 +21,13 @@ from lycosa.engine.scheduler import Held, Scheduler
 from lycosa.engine.store_clock import StoreClock
 from lycosa.engine.visit import Visit
 from lycosa.engine.visit_result import Result, VisitRules
+from lycosa.frontier.answers import key
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.politeness.robots_reply import rules_of
 from lycosa.records import Failure, Flag, Request, Response
 from lycosa.urls.scope import Scope, ScopeRules
+from support.logs import logs_of, urls_in
 from support.made import DELAY, link, queued
 from support.made import held as made_held
 
@@ -375,10 +377,8 @@ def test_who_waits_has_not_failed(make: Make) -> None:
     failures = world.store.db.execute("SELECT sum(failures) FROM origins").fetchone()
     assert failures == (0,)
     assert "robots-unreachable" not in world.outcomes().values()
-    queued = world.store.db.execute(
-        "SELECT count(*) FROM queue WHERE url LIKE 'https://a%'"
-    ).fetchone()[0]
-    assert queued + len(world.outcomes()) == 40
+    queued = [url for url in urls_in(logs_of(world.store)) if url.startswith("https://a")]
+    assert len(queued) + len(world.outcomes()) == 40
     world.run(40 * HOUR)
     assert set(world.outcomes().values()) == {"ok"} and len(world.outcomes()) == 40
     for engine in world.engines:
@@ -717,7 +717,8 @@ def test_who_waits_for_an_errand_that_is_poison_hears_of_it(make: Make) -> None:
     world = make({"https://a.test/robots.txt": to("https://v.test/r")})
     world.seed("https://a.test/")
     held_up(world)
-    world.store.db.execute("UPDATE queue SET flags = flags + 32 WHERE url = 'https://v.test/r'")
+    ident, fp = key("https://v.test/r")
+    assert [world.store.note_crash(ident, 0, fp) for _ in range(2)] == [True, True]
     world.run(48 * HOUR, step=20.0)
     assert world.store.finished()
     assert set(world.outcomes()) == {"https://a.test/"}

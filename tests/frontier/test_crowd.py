@@ -15,6 +15,7 @@ from crowd import IDLE_MS, RULES, judge, longest_idle
 
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import Link
+from support.logs import logs_of, queued_in
 from support.made import link
 
 CHUNK = 10_000
@@ -79,12 +80,14 @@ def run_crowd(
 def check_store(store: PostgresFrontier, url: str, urls: int) -> None:
     """F1: every URL is done, once; the counts of the engines agree with the tables."""
     with psycopg.connect(url) as db:
-        kept, distinct, queued, held = db.execute(
+        kept, distinct, held, asleep, damaged = db.execute(
             "SELECT (SELECT count(*) FROM pages), (SELECT count(DISTINCT fp) FROM pages),"
-            " (SELECT count(*) FROM queue), (SELECT count(*) FROM ready)"
-            " + (SELECT count(*) FROM held)"
+            " (SELECT count(*) FROM ready) + (SELECT count(*) FROM held),"
+            " (SELECT count(*) FROM asleep), (SELECT count(*) FROM damaged)"
         ).fetchall()[0]
-    assert (kept, distinct, queued, held) == (urls, urls, 0, 0)
+    assert (kept, distinct, held, asleep, damaged) == (urls, urls, 0, 0, 0)
+    assert queued_in(store) == {}
+    assert sum(log.counts().responses for log in logs_of(store).values()) == urls
     assert store.totals()[0] == urls
     assert store.backlog()[0] == 0
 

@@ -30,6 +30,7 @@ VALUES: dict[str, dict[str, Any] | tuple[Any, ...]] = {
     "ready_leave": {"wait_at": 1, "id": 1, "now": 1},
     "ready_insert": (1,) * 4,
     "held_insert": (1,) * 4,
+    "held_among": {"ids": "[1]", "engine_id": 1},
     "held_states": {"ids": "[1]", "engine_id": 1},
     "held_delete": {"ids": "[1]", "engine_id": 1},
     "any_not_held": {"ids": "[1]", "engine_id": 1},
@@ -42,12 +43,11 @@ VALUES: dict[str, dict[str, Any] | tuple[Any, ...]] = {
     "released": (1,) * 7,
     "take_over": {"engine_id": 1, "since": 1, "delay": 1},
     "held_forget": {"engine_id": 1},
-    "next_urls": {"ids": "[1]", "waiting": 1 << 61, "now": 1, "limit": 8},
-    "seen_order": (1, 1),
-    "queue_delete": (1, 1, 1),
-    "seen_insert": (1, 1, 1),
-    "seen_among": (1, "[1]"),
-    "seen_first": (65, "[1]"),
+    "log_of": {"ids": "[1]"},
+    "log_keys": {"ids": "[1]"},
+    "log_ends": {"ids": "[1]"},
+    "log_insert": (1, b""),
+    "log_delete": ("[1]",),
     "domain_states": ("[1]",),
     "origins_of": ("[1]",),
     "any_ready": {"now": 1},
@@ -69,7 +69,7 @@ def test_no_scan_and_no_sort(bench: Bench, query: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["queue_delete", "released", "ready_insert", "held_insert", "page_insert", "origin_upsert"],
+    ["log_insert", "released", "ready_insert", "held_insert", "page_insert", "origin_upsert"],
 )
 def test_many_rows_at_once(bench: Bench, query: str) -> None:
     statement = for_rows(SQL[query], 64)

@@ -1,4 +1,4 @@
-"""The plans of the hot queries on a filled server: index look-ups, and no sort of the queue."""
+"""The plans of the hot queries on a filled server: index look-ups, and no sort of a log."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import psycopg
 import pytest
 
 from lycosa.engine.scheduler import LEASE_MOST
-from lycosa.frontier.postgres.connection import int8s, texts
+from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.store import SQL
 from lycosa.frontier.postgres.tokens import BEFORE_ALL
 from lycosa.frontier.protocol import Batch, Release, StoreRules
-from lycosa.frontier.states import WAITING
 from support.made import link
 from support.postgres import in_schema
 
 DOMAINS = 20_000
-URLS = 200_000  # 80 % of them in 1 % of the domains
+CHUNKS = 200_000  # 80 % of them in 1 % of the domains
+ASLEEP = 2_000  # domains that fell asleep lately
 HELD = 5_000  # domains that others hold
 
 FILL = f"""
@@ -32,11 +32,13 @@ SELECT n, 'd' || n, n > {HELD} AND n % 3 = 0, n,
 FROM generate_series(1, {DOMAINS}) AS n;
 INSERT INTO ready (ready_at, id) SELECT id, id FROM domains WHERE id > {HELD} AND NOT idle;
 INSERT INTO held (id, engine_id) SELECT id, 1 + id % 19 FROM domains WHERE id <= {HELD};
-INSERT INTO seen (domain_id, fp, ord)
-SELECT CASE WHEN n % 10 < 8 THEN 1 + n % {DOMAINS // 100} ELSE 1 + n % {DOMAINS} END, n, 5
-FROM generate_series(1, {URLS}) AS n;
-INSERT INTO queue (domain_id, ord, fp, depth, attempts, flags, url)
-SELECT domain_id, ord, fp, 1, 0, 0, 'https://d' || domain_id || '.test/' || fp FROM seen;
+INSERT INTO log (domain_id, data)
+SELECT CASE WHEN n % 10 < 8 THEN 1 + n % {DOMAINS // 100} ELSE 1 + n % {DOMAINS} END,
+    decode(md5(n::text), 'hex')
+FROM generate_series(1, {CHUNKS}) AS n;
+INSERT INTO asleep (id, chunks, since_ms, slept, below)
+SELECT n, 1, 1, '1', CASE WHEN n % 2 = 0 THEN n::text::xid8 END
+FROM generate_series(10001, 10000 + {ASLEEP}) AS n;
 INSERT INTO origins (domain_id, fetched_ms, retry_ms, status, failures, origin, reason, rules)
 SELECT id, 0, 0, 200, 0, 'https://d' || id, '', 'rules' FROM domains;
 ANALYZE;
@@ -56,16 +58,12 @@ def filled(postgres_server: str) -> Iterator[PostgresFrontier]:
         db.execute("DROP SCHEMA plans CASCADE")
 
 
-def keys(count: int = 500) -> dict[str, Any]:
-    """A batch as a commit has it: URLs of many domains, sorted."""
-    fps = [n * (URLS // count) + 1 for n in range(count)]
-    domains = [1 + n % (DOMAINS // 100) if n % 10 < 8 else 1 + n % DOMAINS for n in fps]
-    rows = sorted(zip(domains, fps, strict=True))
-    return {
-        "domains": int8s(row[0] for row in rows),
-        "fps": int8s(row[1] for row in rows),
-        "orders": int8s(5 for _ in rows),
-    }
+def chunks(count: int = 500) -> dict[str, Any]:
+    """Chunks of many domains, sorted."""
+    seqs = [n * (CHUNKS // count) + 1 for n in range(count)]
+    domains = [1 + n % (DOMAINS // 100) if n % 10 < 8 else 1 + n % DOMAINS for n in seqs]
+    rows = sorted(zip(domains, seqs, strict=True))
+    return {"ids": int8s(row[0] for row in rows), "seqs": int8s(row[1] for row in rows)}
 
 
 def ids(first: int = 1, count: int = 500) -> Any:
@@ -90,24 +88,16 @@ HOT: dict[str, dict[str, Any]] = {
     "wait_over": {"ids": ids(10_000)},
     "any_not_held": {"engine_id": 7, "ids": ids()},
     "origins_of": {"ids": ids(count=LEASE_MOST)},
-    "next_urls": {"ids": ids(count=LEASE_MOST), "waiting": WAITING, "due": WAITING + 5, "limit": 8},
-    "settled": {name: value for name, value in keys().items() if name != "orders"},
-    "seen_orders": {name: value for name, value in keys().items() if name != "orders"},
-    "queue_delete": keys(),
-    "defer": {**keys(), "until": same(WAITING + 9), "attempts": same(1)},
+    "what_is_held": {"engine_id": 7, "ids": ids(), "now": None},
+    "log_of": {"ids": ids(DOMAINS // 2, LEASE_MOST)},
+    "log_insert": {"ids": ids(), "chunks": blobs([b"chunk"] * 500)},
+    "log_delete": chunks(),
+    "set_aside": {**chunks(), "whys": texts(["why"] * 500), "now": 1},
+    "chunks_of": {"id": 7, "home": 0, "seq": 100, "limit": 200},
+    "chunks_after": {"home": 7, "seq": 100, "limit": 200},
     "domain_states": {"ids": ids()},
-    "known": {
-        **{name: value for name, value in keys().items() if name != "orders"},
-        "starts": int8s(range(1, 501)),
-        "ends": int8s(range(1, 501)),
-    },
-    "seen_insert": keys(),
-    "queue_insert": {
-        **keys(),
-        "depths": same(1),
-        "flags": same(0),
-        "urls": texts(f"https://x.test/{n}" for n in range(500)),
-    },
+    "answered": {"domains": ids(), "fps": ids(), "since": 1},
+    "own_delays": {"ids": ids()},
     "domain_insert": {
         "ids": ids(DOMAINS),
         "names": texts(f"new{n}.test" for n in range(500)),
@@ -115,24 +105,27 @@ HOT: dict[str, dict[str, Any]] = {
         "seeded": False,
     },
     "wake_idle": {"ids": ids(10_000), "queued": same(1), "now": 1},
-    "wake_waiting": {"ids": ids(10_000), "queued": same(1), "now": 1, "waiting": WAITING},
+    "wake_waiting": {"ids": ids(10_000), "queued": same(1), "now": 1},
+    "asleep_seen": {"limit": 100},
+    "asleep_over": {"limit": 100, "before": 0},
+    "sweep": {},
     "domain_delay": {"ids": ids(), "delays": same(1)},
     "release": {
         "engine_id": 3,
-        "waiting": WAITING,
+        "now": 1,
+        "few": 8,
         "cap": 10_000,
         "page_cap": 0,
-        "few": 8,
         "ids": ids(),
+        "moments": int8s(-1 if n % 3 == 0 else 1 + n % 2 for n in range(500)),
         "polite": same(1),
         "failures": same(0),
         "pages": same(1),
         "queued": same(1),
-        "recount": int8s(n % 8 == 0 for n in range(500)),
+        "chunks": same(20),
     },
     "declare_expired": {"now": 1, "known": int8s([])},
-    "take_over": {"engine_id": 7, "since": 1, "delay": 70_000, "recounted": False},
-    "recount_pages": {"engine_id": 7},
+    "take_over": {"engine_id": 7, "since": 1, "delay": 70_000},
     "wait_longer": {"ids": ids(), "until": same(1)},
     "held_by": {"engine_id": 7},
     "held_unknown": {"engine_id": 7, "known": ids(1, 10)},
@@ -142,6 +135,10 @@ HOT: dict[str, dict[str, Any]] = {
 # The table of engines has a row each, all on a page or two: it may be read whole.
 SMALL = ("engines",)
 ONE_ROW = ("what_is_left", "active_count")  # any rows will do
+BY_PART = (
+    "sweep",
+    "asleep_over",
+)  # an index of the few rows that are looked for, read from its start
 
 
 def plan(store: PostgresFrontier, name: str, analyze: bool = False) -> str:
@@ -160,7 +157,7 @@ def test_hot_queries_read_by_index(filled: PostgresFrontier, name: str) -> None:
     scans = re.findall(r"Seq Scan on (\w+)", text)
     assert not [table for table in scans if table not in SMALL], text
     assert "Bitmap" not in text and "Hash" not in text and "Merge" not in text, text
-    if name not in ONE_ROW:
+    if name not in (*ONE_ROW, *BY_PART):
         assert not re.findall(r"Scan using \w+ on (?!engines).*\n(?! *Index Cond)", text), text
 
 
@@ -201,9 +198,10 @@ def test_nobody_looks_through_all_who_are_ready_held_or_idle(
     [
         ("lease", 30_000),
         ("hold", 8_000),
-        ("known", 4_000),
-        ("next_urls", 32_000),
-        ("queue_delete", 8_000),
+        ("log_of", 8_000),
+        ("log_delete", 8_000),
+        ("log_insert", 8_000),
+        ("asleep_over", 2_000),
         ("release", 20_000),
     ],
 )
@@ -221,7 +219,7 @@ def test_engines_look_up_by_index_even_without_statistics(postgres_url: str) -> 
     """A table that was empty when it was last analyzed must not be read whole when it has grown."""
     store = PostgresFrontier(postgres_url, StoreRules(), create=True)
     store.db.execute("ANALYZE")
-    look_up = ("next_urls", "queue_delete", "settled", "known", "domain_states")
+    look_up = ("what_is_held", "log_of", "log_delete", "set_aside", "domain_states", "asleep_over")
     for name in (*look_up, "lease", "release", "any_not_held", "wake_waiting", "take_over"):
         assert "Seq Scan" not in plan(store, name), name
     store.close()

@@ -1,101 +1,107 @@
-"""A database of format 4 becomes one of format 5: the state of each domain becomes its token."""
+"""Rows of URLs become logs on a server: all of them, also if that is cut off."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from lycosa.errors import OlderFormat, StoreGone
 from lycosa.frontier import queries
-from lycosa.frontier.postgres.connection import connect, migrate
-from lycosa.frontier.states import waiting_order
+from lycosa.frontier.log.domain_log import DomainLog
+from lycosa.frontier.postgres import rows_to_log
+from lycosa.frontier.postgres.connection import check_format, connect, format_of
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.protocol import StoreRules
+from lycosa.frontier.states import waits_until
+from lycosa.node.upgrade import bring_up_to_date
+from support.kept_formats import kept, number_of, unpack
+from support.logs import logs_in
 from support.tokens import check_tokens
 
-IDLE, READY, HELD = -1, 0, 3
-OLD = 4
-# By id: engine_id, ready_at, polite_at, and the place of its one queued URL.
-DOMAINS: dict[int, tuple[int, int, int, int | None]] = {
-    1: (IDLE, 1000, 1000, None),
-    2: (READY, 2000, 2000, 5),
-    3: (READY, 7, 0, 5),  # a seed, never visited
-    4: (HELD, 4000, 4000, 5),
-    5: (READY, 9000, 1000, waiting_order(9000)),  # it only waits for a retry
-    6: (READY, 9000, 1000, 5),  # it was told to wait for longer
-    7: (READY, 7000, 7000, waiting_order(6000)),  # its retry is due before it may be visited
-}
+Row = tuple[Any, ...]
+WITH_ROWS = [path for path in kept("postgres") if number_of(path) < 6]
 
 
-@pytest.fixture
-def old(postgres_url: str) -> str:
-    with psycopg.connect(postgres_url, autocommit=True) as db:
-        for step in queries.migrations("postgres")[:OLD]:
-            db.execute(step.encode())
-        db.execute("CREATE TABLE schema_version (version int4 NOT NULL)")
-        db.execute("INSERT INTO schema_version VALUES (%s)", (OLD,))
-        for ident, (engine_id, ready, polite, order) in DOMAINS.items():
-            db.execute(
-                "INSERT INTO domains (id, name, engine_id, ready_at, polite_at, delay_ms, queued,"
-                " pages, failures, releases, seeded) VALUES (%s, %s, %s, %s, %s, 11, 12, 13, 14,"
-                " 15, %s)",
-                (ident, f"d{ident}.test", engine_id, ready, polite, ident == 3),
-            )
-            if order is not None:
-                db.execute(
-                    "INSERT INTO queue VALUES (%s, %s, 1, 0, 0, 0, 'http://a.test/')",
-                    (ident, order),
-                )
-    return postgres_url
-
-
-def asked(url: str, query: str) -> list[tuple[Any, ...]]:
+def rows(url: str, statement: str) -> list[Row]:
     with psycopg.connect(url, autocommit=True) as db:
-        return sorted(db.execute(query.encode()).fetchall())
+        done = db.execute(statement.encode())
+        return done.fetchall() if done.description else []
 
 
-def test_each_state_becomes_a_token(old: str) -> None:
-    db = connect(old, "test")
-    assert migrate(db, "here") == OLD
-    check_tokens(db)
-    db.close()
-    assert asked(old, "SELECT id FROM domains WHERE idle") == [(1,)]
-    assert asked(old, "SELECT id, engine_id, more_pages, more_queued FROM held") == [
-        (4, HELD, 0, 0)
+def queues(url: str) -> dict[int, list[Row]]:
+    """The queue of each domain by its rows."""
+    found: dict[int, list[Row]] = {}
+    columns = "domain_id, fp, url, depth, attempts, flags, ord"
+    for ident, *row, order in rows(url, f"SELECT {columns} FROM queue ORDER BY domain_id, ord, fp"):
+        found.setdefault(ident, []).append((*row, waits_until(order)))
+    return found
+
+
+def queue_of(log: DomainLog) -> list[Row]:
+    """The same; those that wait until the same moment by their fingerprints."""
+    found = [
+        (url.fp, url.url, url.depth, url.attempts, url.flags, waits_until(url.order))
+        for url in log.queued()
     ]
-    ready = {ident: moment for ident, (who, moment, *_) in DOMAINS.items() if who == READY}
-    assert dict(asked(old, "SELECT id, ready_at FROM ready")) == ready
-    assert asked(old, "SELECT id, wait_at FROM domains WHERE wait_at > 0") == [(5, 9000)]
-    kept = "SELECT DISTINCT delay_ms, queued, pages, failures, not_before FROM domains"
-    assert asked(old, kept) == [(11, 12, 13, 14, 0)]
-    assert asked(old, "SELECT id FROM domains WHERE seeded") == [(3,)]
-    polite = {ident: values[2] for ident, values in DOMAINS.items()}
-    assert dict(asked(old, "SELECT id, polite_at FROM domains")) == polite
+    waiting = sorted((row for row in found if row[-1]), key=lambda row: (row[-1], row[0]))
+    return [row for row in found if not row[-1]] + waiting
 
 
-def test_an_upgrade_leaves_no_index_that_visits_would_write(old: str) -> None:
-    db = connect(old, "test")
-    migrate(db, "here")
-    db.close()
-    made = asked(
-        old,
-        "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()"
-        " AND tablename IN ('domains', 'ready', 'held', 'lean_domains')",
-    )
-    names = [name for (name,) in made]
-    assert names == ["domains_pkey", "held_by_engine", "held_pkey", "ready_pkey"]
+def cut_off_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """The connection is lost when some domains are done."""
+    move, done = rows_to_log._move, list[list[int]]()
+
+    def some(db: Any, ids: list[int]) -> None:
+        if len(done) == count:
+            db.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        move(db, ids)
+        done.append(ids)
+
+    monkeypatch.setattr(rows_to_log, "DOMAINS", 2)
+    monkeypatch.setattr(rows_to_log, "_move", some)
 
 
-def test_an_upgrade_that_fails_changes_nothing(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = queries.migrations("postgres")
-    db = connect(old, "test")
-    broken = [*steps[:-1], steps[-1] + "SELECT 1 / 0;"]
-    with monkeypatch.context() as patch:
-        patch.setattr(queries, "migrations", lambda dialect: broken)
-        with pytest.raises(Exception, match="division by zero"):
-            migrate(db, "here")
-    assert asked(old, "SELECT id, engine_id FROM domains") == [
-        (ident, values[0]) for ident, values in DOMAINS.items()
+@pytest.mark.parametrize("path", WITH_ROWS, ids=lambda path: path.name)
+@pytest.mark.parametrize("cuts", [0, 3])
+def test_rows_become_logs(
+    path: Path, cuts: int, tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpack(path, tmp_path, postgres_url)
+    before = queues(postgres_url)
+    seen = set(rows(postgres_url, "SELECT domain_id, fp FROM seen"))
+    count = "SELECT domain_id, count(*) FROM pages WHERE status > 0 GROUP BY 1"
+    answered: dict[int, int] = dict(rows(postgres_url, count))
+    assert before and len(seen) > sum(map(len, before.values()))
+    for _ in range(cuts):
+        with monkeypatch.context() as patch:
+            cut_off_after(patch, 1)
+            with pytest.raises(StoreGone):
+                bring_up_to_date(tmp_path, postgres_url)
+        db = connect(postgres_url, "test")
+        assert format_of(db) == 6
+        with pytest.raises(OlderFormat):  # nobody else works with half of it
+            check_format(db)
+        db.close()
+    bring_up_to_date(tmp_path, postgres_url)
+    with psycopg.connect(postgres_url) as db_after:
+        logs = logs_in(db_after)
+        check_tokens(db_after)
+    assert {ident for ident, _ in seen} == set(logs)
+    for ident, log in logs.items():
+        counts = log.counts()
+        assert queue_of(log) == before.get(ident, [])
+        assert counts.responses == answered.get(ident, 0)
+        fps = [fp for domain, fp in seen if domain == ident]
+        assert set(log.states(fps)) <= {"queued", "done"}
+        assert counts.queued + counts.done == len(fps)
+    assert rows(postgres_url, "SELECT to_regclass('queue'), to_regclass('seen')") == [(None, None)]
+
+
+def test_a_new_crawl_has_no_rows(postgres_url: str) -> None:
+    PostgresFrontier(postgres_url, StoreRules(), create=True).close()
+    assert rows(postgres_url, "SELECT version FROM schema_version") == [
+        (len(queries.migrations("postgres")),)
     ]
-    assert migrate(db, "here") == OLD
-    check_tokens(db)
-    db.close()

@@ -17,7 +17,12 @@ DIALECTS = ("sqlite", "postgres")
 
 
 def code(dialect: str) -> str:
-    files = [ROOM / "reader.py", ROOM / "survey.py", *(ROOM / dialect).glob("*.py")]
+    files = [
+        ROOM / "reader.py",
+        ROOM / "survey.py",
+        ROOM / "queues.py",
+        *(ROOM / dialect).glob("*.py"),
+    ]
     return "".join(file.read_text("utf-8") for file in files)
 
 

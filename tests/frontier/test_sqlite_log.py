@@ -19,10 +19,10 @@ from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite import connection
 from lycosa.frontier.sqlite import store as sqlite_store
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from support.made import link
+from support.made import link, noise
 
 LONG = 2 << 20
-URLS = [f"/{n}-{'x' * 1500}" for n in range(300)]  # half a megabyte of them
+URLS = [f"/{n}-{noise(n)}" for n in range(400)]  # half a megabyte of them, packed
 
 
 class Store(SqliteFrontier):
@@ -120,7 +120,7 @@ import sys, time
 from pathlib import Path
 sys.path[:0] = sys.argv[4:]
 from helpers import batch
-from support.made import link
+from support.made import link, noise
 from lycosa.frontier.protocol import StoreRules
 from lycosa.frontier.sqlite import store as sqlite_store
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -133,7 +133,7 @@ engine = store.register("host", 1)
 sys.stdin.readline()
 waits = []
 for number in range(1, 61):
-    links = [link(f"https://d{engine}-{number}.test/{n}-{'x' * 1500}", 1) for n in range(300)]
+    links = [link(f"https://d{engine}-{number}.test/{n}-{noise(n)}", 1) for n in range(400)]
     began = time.monotonic()
     store.commit(engine, batch(number, links=links))
     waits.append(time.monotonic() - began)
@@ -166,7 +166,7 @@ def test_engines_that_always_write_take_turns_and_leave_the_log_its_moment(
         time.sleep(0.02)
     waits = [float(engine.communicate()[0]) for engine in engines]
     assert [engine.returncode for engine in engines] == [0, 0]
-    assert store.backlog()[0] == 2 * 60 * 300
+    assert store.backlog()[0] == 2 * 60 * 400
     assert max(found) < 4 * LONG, max(found) / LONG  # 45 of it are written in all
     assert max(waits) < 10, waits
 

@@ -94,8 +94,9 @@ def test_the_queue_of_a_domain_in_its_order(bench: Bench, crawled: Reader) -> No
 def test_a_long_queue_is_read_in_pieces(
     bench: Bench, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lycosa.frontier.survey.QUEUE_CHUNK", 3)
-    bench.frontier.add([link(f"https://{d}.test/{n}") for d in "abcd" for n in range(5)])
+    monkeypatch.setattr("lycosa.frontier.queues.CHUNKS", 3)
+    for n in range(5):  # a chunk each time
+        bench.frontier.add([link(f"https://{d}.test/{n}") for d in "abcd"])
     everything = list(reader.survey.queue_all(99))
     assert len({row.url for row in everything}) == len(everything) == 20
     assert len(list(reader.survey.queue_all(7))) == 7
@@ -132,15 +133,15 @@ BOUNDED: dict[str, dict[str, Any]] = {
     "most_failing": {"after": 5, "limit": 5},
     "slowest": {"after": 5, "limit": 5},
     "domain_counts": {"id": 1, "most": 5},
-    "queue_of": {"id": 1, "ord": 1, "fp": 1, "limit": 5},
-    "queue_after": {"id": 1, "ord": 1, "fp": 1, "limit": 5},
+    "chunks_of": {"id": 1, "home": 1, "seq": 1, "limit": 5},
+    "chunks_after": {"home": 1, "seq": 1, "limit": 5},
     "held_domains": {"limit": 5},
     "due_domains": {"limit": 5},
     "domains_of": {"ids": "[1]"},
     "ready_places": {"ids": "[1]", "most": 5},
     "ready_edge": {"most": 5},
 }
-UNSORTED = ("queue_of", "queue_after", "held_domains", "due_domains", "domains_of")
+UNSORTED = ("chunks_of", "chunks_after", "held_domains", "due_domains", "domains_of")
 
 
 @pytest.mark.parametrize("query", BOUNDED)
@@ -153,7 +154,7 @@ def test_no_statement_reads_a_whole_table(bench: Bench, query: str) -> None:
         f"EXPLAIN QUERY PLAN {statement}", values
     ).fetchall()
     plan = [row[3] for row in rows]
-    scans = [step for step in plan if re.match(r"SCAN (domains|d|pages|queue|ready)\b", step)]
+    scans = [step for step in plan if re.match(r"SCAN (domains|d|pages|log|ready)\b", step)]
     # The front of the line is read in its order, and a LIMIT ends it too.
     assert not scans or "LIMIT :most)" in statement or query == "due_domains", plan
     if query in UNSORTED:

@@ -20,10 +20,10 @@ from lycosa.errors import Fenced, StoreError, StoreGone
 from lycosa.frontier.keys import RULES_KEY
 from lycosa.frontier.protocol import Change, Deferral, Link, Purge
 from lycosa.frontier.reader import Reader
-from lycosa.frontier.released import recount_due
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Flag, Lease, Origin
 from lycosa.urls.domains import domain_id
+from support.logs import queued_in
 from support.made import link, page_of
 from support.tokens import check_tokens
 
@@ -173,7 +173,7 @@ class Walk:
         assert self.store.finished() is (
             not rows(self.store, "ready")
             and not rows(self.store, "held")
-            and not sql(self.store, "SELECT 1 FROM queue LIMIT 1").fetchall()
+            and not queued_in(self.store)
         )
 
     def step(self) -> None:
@@ -194,8 +194,8 @@ def test_whatever_happens_each_domain_has_one_token(bench: Bench, seed: int) -> 
     for engine_id in list(walk.held):
         walk.store.rescue([engine_id])
     assert rows(walk.store, "held") == []
-    asleep = "SELECT name FROM domains WHERE idle AND id IN (SELECT domain_id FROM queue)"
-    assert sql(walk.store, asleep).fetchall() == []
+    asleep = {row[0] for row in sql(walk.store, "SELECT id FROM domains WHERE idle").fetchall()}
+    assert asleep.isdisjoint(queued_in(walk.store))
 
 
 # -- a lease heals (rule 2) ---------------------------------------------------------------------
@@ -438,7 +438,7 @@ def test_the_end_is_asked_for_in_one_statement(bench: Bench) -> None:
     assert finished()
     bench.frontier.db.set_trace_callback(None)
     assert len(said) == 1
-    assert all(f"FROM {table}" in said[0] for table in ("ready", "held", "queue", "crawl"))
+    assert all(f"FROM {table}" in said[0] for table in ("ready", "held", "domains", "crawl"))
 
 
 # -- rows of domains ----------------------------------------------------------------------------
@@ -487,7 +487,7 @@ def test_pages_that_are_taken_back_while_their_domain_is_in_line_do_not_count(be
 
 @pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
 def test_a_visit_writes_no_row_of_domains(bench: Bench) -> None:
-    """But one in eight or so."""
+    """But when its counts are far from what the row says."""
     seed(bench, *(f"https://d{d}.test/{n}" for d in range(40) for n in range(50)))
     engine_id = bench.frontier.register("host", 1)
     sql(bench.frontier, "CREATE TEMP TABLE written (id)")
@@ -507,8 +507,7 @@ def test_a_visit_writes_no_row_of_domains(bench: Bench) -> None:
         bench.frontier.commit(engine_id, batch(number, pages=pages, released=back))
         bench.clock.pass_seconds(70)
     (written,) = sql(bench.frontier, "SELECT count(*) FROM written").fetchone()
-    # At nine pages, which are far from none, and by chance.
-    assert 40 <= written <= 40 + 40 * 20 / 8 * 1.5
+    assert written == 40  # at nine pages, which are far from none
 
 
 def test_with_a_page_limit_the_row_is_exact(bench: Bench, reader: Reader) -> None:
@@ -520,14 +519,6 @@ def test_with_a_page_limit_the_row_is_exact(bench: Bench, reader: Reader) -> Non
         told = reader.domain("a.test")
         assert told is not None and told["pages"] == number
         bench.clock.pass_seconds(70)
-
-
-def test_a_queue_is_counted_at_one_release_in_eight() -> None:
-    """Also if the moments of its releases are all multiples of something."""
-    for ident in (1, 7, -(1 << 62), domain_id("a.test")):
-        for step in (1, 8, 70_000, 1 << 20):
-            due = sum(recount_due(ident, 1_800_000_000_000 + step * n) for n in range(4000))
-            assert 300 < due < 700, (ident, step, due)
 
 
 # -- what people see of the line ----------------------------------------------------------------

@@ -9,6 +9,10 @@ import zlib
 import brotli
 import zstandard
 
+from lycosa.frontier.log.domain_log import DomainLog, Limits, LogChanges, delivery
+from lycosa.frontier.log.twin import TwinIndex
+from lycosa.urls.fingerprint import fingerprint
+
 PLAIN, STRETCHED = b"\0", b"\xff"
 
 _PAGE = (
@@ -122,7 +126,43 @@ _LEDGER = (
     b'["e","a.test",1800000000000,1800000001000,2,"192.0.2.1","ok"]\n["s","b.test",18'
 )
 
+
+def _chunks() -> list[bytes]:
+    """Chunks of a domain's log: of each kind, folded, and several of one domain."""
+    epoch, domain = 1_700_000_000_000, 77
+    links = [
+        (fingerprint(url), url, n % 3, n % 16)
+        for n, url in enumerate(f"https://a.test/{n}" for n in range(70))
+    ]
+    fps = [link[0] for link in links]
+    log = DomainLog(domain, epoch, TwinIndex)
+    one = delivery(domain, epoch, epoch + 500, links[:5], [(fps[1], epoch + 900, 2)], [(fps[2], 1)])
+    two = log.plan(LogChanges([(fps[0], True), (fps[9], False)], links=links), epoch + 700).puts
+    for seq, blob in enumerate(one + two):
+        log.add(seq, blob)
+    three = log.plan(
+        LogChanges(dropped=fps[3:6], deferred=[(fps[7], epoch + 5, 1)]), epoch + 800
+    ).puts
+    four = delivery(domain, epoch, epoch + 900, reopened=links[:1], newest_stamp=log.newest_stamp)
+    log.add(9, three[0])
+    folded = log.plan(LogChanges(done=[(fps[8], True)]), epoch + 1000, Limits(tier=2)).puts
+    parts = [
+        one,
+        two,
+        three,
+        four,
+        folded,
+        one + two,
+        one + two + three,
+        one + two + three + four,
+        folded + four,
+    ]
+    return [b"<chunk>".join(each) for each in parts] + [b"", b"<chunk>" * 9]
+
+
 SEEDS: dict[str, list[bytes]] = {
+    "chunk": [bytes((how, at)) + data for data in _chunks() for how, at in ((0, 0), (3, 0), (100, 0), (50, 0), (7, 0))]
+    + [bytes((5, n * 8 + 7)) + _chunks()[7] for n in range(32)],
     "scan": [bytes((3, 3, 0)) + page for page in _PAGES]
     + [bytes((limit % 4, limit // 4 % 4, at * 8 + 7)) + _PAGE for limit, at in
        [(n, 0) for n in range(16)] + [(15, n) for n in range(32)]],

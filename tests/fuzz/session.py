@@ -21,7 +21,10 @@ from fuzz import corpus, seeds
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "build" / "fuzz"
 ONE = ROOT / "tests" / "fuzz" / "one.py"
-MODULES = ("fetch/_receive", "urls/_links", "page/_scan", "page/_simhash")
+MODULES = (
+    *("fetch/_receive", "urls/_links", "page/_scan", "page/_simhash"),
+    "frontier/log/_domain_log",
+)
 ENOUGH = 95.0  # per cent of the lines of each module
 CHECKED = ("-g", "-O1", "-fsanitize=address,undefined,fuzzer-no-link", "-fno-sanitize-recover=all")
 COUNTED = ("-g", "-O0", "-fprofile-instr-generate", "-fcoverage-mapping")

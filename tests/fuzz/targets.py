@@ -27,6 +27,9 @@ from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
 from lycosa.errors import LycosaError
 from lycosa.fetch import receive, transfer
+from lycosa.frontier.log import domain_log
+from lycosa.frontier.log.domain_log import Limits, LogChanges
+from lycosa.frontier.log.twin import TwinIndex
 from lycosa.frontier.protocol import Batch
 from lycosa.metrics import Stats
 from lycosa.node import seed_file
@@ -512,6 +515,50 @@ def exclude(data: bytes) -> None:
 
 
 # --- what we wrote ourselves, damaged ---
+
+LOG_EPOCH = 1_700_000_000_000
+LOG_DOMAIN = 77
+
+
+@twice
+def chunk(data: bytes) -> None:
+    """Chunks of a domain's log, with checksums that fit where they say so; both classes read them,
+    and agree on all that can be asked."""
+    (how, at), rest = take(data, 2)
+    blobs = [_sealed(each, how) for each in rest.split(b"<chunk>")[:6]]
+    found = [_logged(index, blobs, how) for index in {domain_log.compiled, None}]
+    assert all(each == found[0] for each in found), f"the twins differ: {found}"
+    if at % 8 == 7 and domain_log.compiled is not None:
+        without_memory(at // 8, partial(_logged, domain_log.compiled, blobs, how))
+
+
+def _sealed(blob: bytes, how: int) -> bytes:
+    """With the length, domain and checksum of a good chunk, so that what is behind them is read."""
+    if how % 4 == 3 or len(blob) < 44:
+        return blob
+    head = blob[:4] + len(blob).to_bytes(4, "little") + LOG_DOMAIN.to_bytes(8, "little")
+    body = head + blob[16:-8]
+    return body + xxh3_64_intdigest(body, LOG_DOMAIN).to_bytes(8, "little")
+
+
+def _logged(index: Any, blobs: list[bytes], how: int) -> list[object]:
+    log = domain_log.DomainLog(LOG_DOMAIN, LOG_EPOCH, index or TwinIndex)
+    taken = [log.add(seq, blob) for seq, blob in enumerate(blobs)]
+    fps = [fingerprint(f"https://a.test/{n}") for n in range(4)] + [0, 1, -1]
+    rows = list(log.queued())
+    assert len(rows) <= log.counts().queued
+    said: list[object] = [taken, log.damaged, log.counts(), log.ready(), log.newest_stamp, rows]
+    said += [log.states(fps), log.unseen(fps), [log.find(fp) for fp in fps], log.seqs()]
+    said.append(log.next(LOG_EPOCH + how * 1000, how % 16, 100))
+    limits = Limits(tier=2, chunk_bytes=(300, 2_000, 1 << 18)[how % 3], settle_ms=how * 10)
+    done = [(fp, True) for fp in fps[:2]]
+    links = [(fps[3], "https://a.test/3", 1, how)]
+    purges = [("https://a.test", "x", how > 99, False)] if how % 5 == 0 else []
+    changes = LogChanges(done, [(fps[2], LOG_EPOCH + 9, 1)], links, purges=purges, dropped=fps[4:5])
+    plan = log.plan(changes, LOG_EPOCH + how, limits)
+    log.apply(plan, range(100, 100 + len(plan.puts)))
+    said += [plan[2:], log.counts(), log.states(fps), list(log.queued()), log.bytes > 0]
+    return said
 
 
 @offline

@@ -135,6 +135,68 @@ assert quota.used == 0
 print("runs", runs)
 """
 
+DOMAIN_LOG = r"""
+import random, sys, time
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from xxhash import xxh3_64_intdigest
+from lycosa.frontier.log import checked, texts
+from lycosa.frontier.log.new_chunk import NewRecords
+from lycosa.records import QueuedUrl
+from lycosa.urls.fingerprint import fingerprint
+loader = ExtensionFileLoader("lycosa.frontier.log._domain_log", sys.argv[1])
+module = module_from_spec(spec_from_loader("lycosa.frontier.log._domain_log", loader))
+loader.exec_module(module)
+module.use(xxh3_64_intdigest, fingerprint, checked.errand_fingerprint, QueuedUrl,
+    texts.unpack_block, texts.pack_block, texts.known_dictionary, 5)
+chance = random.Random(int(sys.argv[2]))
+print("seed", sys.argv[2])
+urls = ["https://a.test/" + chance.choice(["", "x", "?a;b", "y" * 1900]) + str(n)
+    for n in range(300)]
+fps = [fingerprint(url) for url in urls]
+def some(count):
+    return [chance.choice(fps) for _ in range(chance.randrange(count))]
+def made():
+    links = [(fp, urls[fps.index(fp)], chance.randrange(4), chance.choice([0, 4, 40, 256]))
+        for fp in some(chance.choice([3, 90, 200]))]
+    waits = [(fp, chance.randrange(9), chance.randrange(2**48), 3) for fp in some(5)]
+    kills = [(fp, chance.randrange(999), chance.randrange(70)) for fp in some(5)]
+    new = NewRecords(links, some(20), some(6), waits, kills)
+    return module.new_chunks(7, chance.randrange(2**48), 1, 2, new, chance.choice([1, 900, 10**6]))
+def spoiled(blob):
+    data = bytearray(blob[:-8])
+    for _ in range(chance.choice([0, 0, 1, 3])):
+        data[chance.randrange(len(data))] = chance.choice([0, 255, chance.randrange(256)])
+    data = bytes(data)[:chance.choice([len(data), chance.randrange(len(data))])]
+    return data + xxh3_64_intdigest(data, 7).to_bytes(8, "little")
+end = time.monotonic() + 30
+runs = 0
+while time.monotonic() < end:
+    index = module.Index(7, 1000)
+    for seq in range(chance.randrange(9)):
+        for blob in made()[:3]:
+            index.add(chance.randrange(30), blob if chance.random() < 0.7 else spoiled(blob))
+        index.next(chance.randrange(2**48), 9, 999), index.counts(), index.lanes(), index.memory()
+        index.tell(some(9)), index.unseen(some(99)), index.is_waiting(some(9))
+        index.first_wait(frozenset(some(3))), index.find(chance.choice(fps)), index.newest_stamp()
+        index.part(chance.randrange(99), 50), index.part(0, 10**6)
+        seqs = [each[0] for each in index.chunks()]
+        part = chance.sample(seqs, chance.randrange(len(seqs) + 1))
+        if part:
+            blobs = index.fold(part, 1, chance.randrange(2**48), chance.choice([300, 10**6]))
+            index.remove(part)
+            for number, blob in enumerate(blobs):
+                assert index.add(100 * runs + number + 40, blob) == ""
+    for wrong in ((), (1,), ("x", b""), (1, "x"), (2**70, b"")):
+        try:
+            index.add(*wrong)
+            index.fold(*wrong)
+        except (TypeError, OverflowError, KeyError):
+            pass
+    runs += 1
+print("runs", runs)
+"""
+
 
 EMPTY = r"""
 import ctypes, sys
@@ -225,6 +287,7 @@ def test_memory_that_grows_is_that_of_the_shared_buffer() -> None:
         ("page/_simhash", SIMHASH),
         ("urls/_links", LINKS),
         ("fetch/_receive", RECEIVE),
+        ("frontier/log/_domain_log", DOMAIN_LOG),
     ],
 )
 def test_no_byte_outside_is_touched(name: str, fuzz: str, tmp_path: Path) -> None:

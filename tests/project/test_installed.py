@@ -84,14 +84,17 @@ def test_the_wheel_of_a_release_needs_no_compiler(tmp_path: Path) -> None:
     """`scripts/wheel` with the tests of the compiled modules, and the demo by what it installed."""
     tree = tmp_path / "tree"
     subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
-    names = ("page/test_scan", "page/test_simhash", "urls/test_links", "fetch/test_receive")
+    names = (
+        *("page/test_scan", "page/test_simhash", "urls/test_links", "fetch/test_receive"),
+        "frontier/log/test_domain_log",
+    )
     tests = [f"tests/{name}.py" for name in names]
     done = subprocess.run([tree / "scripts/wheel", *tests], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     said = done.stdout.splitlines()[-1]
     assert re.fullmatch(
         r"dist/lycosa-\S+-cp311-abi3-manylinux\S*_2_17_\w+\.whl, of commit \w+: "
-        r"4 compiled modules; by Python \S+, without a compiler, "
+        r"5 compiled modules; by Python \S+, without a compiler, "
         r"\d\d+ tests passed and 0 could not run\.",
         said,
     ), said

@@ -15,6 +15,7 @@ from driver import Engine, Simulation
 from web import Web
 
 from lycosa.frontier.protocol import Batch, Committed
+from support.logs import logs_of
 from support.tokens import check_tokens
 
 DAY = 24 * 3600.0
@@ -30,19 +31,19 @@ def kept(simulation: Simulation) -> dict[str, int]:
 
 
 def check_f1(simulation: Simulation) -> None:
-    """Every URL seen is queued or done, never both, never neither."""
-    db = simulation.store.db
-    lost = db.execute(
-        "SELECT count(*) FROM seen s WHERE NOT EXISTS (SELECT 1 FROM queue q WHERE "
-        "q.domain_id = s.domain_id AND q.ord = s.ord AND q.fp = s.fp) AND NOT EXISTS "
-        "(SELECT 1 FROM pages p WHERE p.domain_id = s.domain_id AND p.fp = s.fp)"
-    ).fetchone()[0]
-    both = db.execute(
-        "SELECT count(*) FROM queue q JOIN pages p ON p.domain_id = q.domain_id AND p.fp = q.fp"
-    ).fetchone()[0]
-    queued = db.execute("SELECT count(*) FROM queue").fetchone()[0]
-    assert (lost, both) == (0, 0)
-    assert simulation.store.backlog()[0] == queued
+    """Every URL seen is queued or done, never both, never neither; and counted once."""
+    store = simulation.store
+    pages: dict[int, list[int]] = {}
+    for ident, fp in store.db.execute("SELECT domain_id, fp FROM pages"):
+        pages.setdefault(ident, []).append(fp)
+    logs = logs_of(store)
+    for ident, log in logs.items():
+        assert log.damaged == []
+        fps = pages.pop(ident, [])
+        assert log.counts().done == len(fps)
+        assert set(log.states(fps)) <= {"done"}
+    assert pages == {}
+    assert store.backlog()[0] == sum(log.counts().queued for log in logs.values())
 
 
 def test_a_quiet_crawl_keeps_every_page_once(tmp_path: Path) -> None:

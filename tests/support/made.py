@@ -6,6 +6,8 @@ test may want one that is not canonical.
 
 from __future__ import annotations
 
+import base64
+import random
 from collections import deque
 from collections.abc import Iterable
 
@@ -19,6 +21,11 @@ from lycosa.urls.domains import domain_id, domain_of
 from lycosa.urls.fingerprint import fingerprint
 
 DELAY = 70.0  # seconds, the crawl's default
+
+
+def noise(seed: int, length: int = 1500) -> str:
+    """So many characters of a path that no dictionary packs well."""
+    return base64.urlsafe_b64encode(random.Random(seed).randbytes(length)).decode()[:length]
 
 
 def link(url: str, depth: int = 0, flags: int = 0) -> Link:

@@ -23,6 +23,7 @@ from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.world import World
 from support.kept import committed_lengths, texts_in
+from support.logs import logs_in, urls_in
 
 SERVER_LAG = 1.0  # seconds between a request's arrival and its line in the log, on a loaded machine
 UNREAD = 0.5  # seconds in which an answer may wait to be read on such a machine
@@ -125,6 +126,11 @@ class Crawl:
             return db.execute(query).fetchall()
         finally:
             db.close()
+
+    def queued(self) -> set[str]:
+        """All URLs that are queued."""
+        with closing(self.database()) as db:
+            return urls_in(logs_in(db))
 
     def pages(self) -> int:
         """Pages that are committed; 0 as long as there is no store."""

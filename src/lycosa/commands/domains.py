@@ -103,12 +103,11 @@ def domain(values: Values, words: list[str]) -> int:
 def domain_lines(found: Domain, now_ms: int) -> list[str]:
     """A domain for people; pure."""
     few = "" if found.counted >= found.pages else f", counted of {found.counted:,} by chance"
-    held = ", before an engine took it" if found.as_taken else ""
     return [
         f"domain     {found.name}{', a seed' if found.seeded else ''}",
         f"now        {state_text(found.state, found.ready_ms, now_ms, found.behind)}",
         f"delay      {_delay(found)}",
-        f"pages      {found.pages:,}, about {found.queued:,} URLs queued{held}",
+        f"pages      {found.pages:,}, {found.queued:,} URLs queued",
         f"outcomes   {kinds(found.outcomes) or '-'}{few}",
         f"labels     {_named(found.labels)}",
         f"languages  {_named(found.languages)}",

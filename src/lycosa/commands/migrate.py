@@ -29,7 +29,7 @@ def migrate(values: Values, _: list[str]) -> int:
         counts = _move(root, store, values["moved"])
     finally:
         os.close(lock)
-    print(f"Moved {counts['pages']:,} URLs that are done, {counts['queue']:,} queued ones and")
+    print(f"Moved {counts['pages']:,} URLs that are done, {counts['queued']:,} queued ones and")
     print(f"{counts['domains']:,} domains; the text stays in {root}. Go on with:")
     print(f"  {called('crawl', '--resume', '--data-dir', root, '--store', redact(store))}")
     return 0

@@ -52,6 +52,11 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         lines.append(
             f"LOST     {found['lost']:,} pages lost their text or WARC records: see '{hint}'"
         )
+    if found.get("damaged"):
+        lines.append(
+            f"DAMAGED  {found['damaged']:,} parts of queues could not be read and were set aside:"
+            " their URLs are fetched only if a page links to them again"
+        )
     lines += _history_lines(found)
     if found.get("limit"):
         lines.append(f"limit    {found['limit']}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.states import found_order, waits_until
 from lycosa.frontier.values import Deferral, Link
-from lycosa.records import Lease, QueuedUrl, SharedRobots
+from lycosa.records import Flag, Lease, QueuedUrl, SharedRobots
 from lycosa.urls.canonical import host_of
 from lycosa.urls.domains import domain_id, domain_of
-from lycosa.urls.fingerprint import signed_hash
+from lycosa.urls.fingerprint import errand_fingerprint
 
 TURNS = 2  # of a domain: every second one may be an errand, the others are its own
 Keys = dict[tuple[int, int], list[Lease]]
@@ -18,7 +19,7 @@ Keys = dict[tuple[int, int], list[Lease]]
 
 def key(url: str) -> tuple[int, int]:
     """Where the answer of a URL is kept: its domain, and a fingerprint that no page has."""
-    return domain_id(domain_of(host_of(url))), signed_hash("robots " + url)
+    return domain_id(domain_of(host_of(url))), errand_fingerprint(url)
 
 
 def asked_for(leases: Iterable[Lease]) -> Keys:
@@ -36,6 +37,12 @@ def hand_out(answers: Iterable[SharedRobots], keys: Keys) -> None:
     for answer in answers:
         for lease in keys[answer.domain_id, answer.fp]:
             lease.answers.append(answer)
+
+
+def last_errand(log: DomainLog) -> int | None:
+    """The place of the last errand that waits in a domain's log."""
+    waiting = (url.order for url in log.queued() if url.flags & Flag.ERRAND)
+    return max((order for order in waiting if waits_until(order)), default=None)
 
 
 def spaced(

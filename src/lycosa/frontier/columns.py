@@ -15,7 +15,7 @@ from typing import Any
 from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import PagePlace
 from lycosa.outcomes import FINE
-from lycosa.records import PageRow
+from lycosa.records import PageRow, QueuedUrl
 
 # Names in the order of PageRow, with PostgreSQL's types. SQLite has INTEGER, TEXT and BLOB.
 PAGES = {
@@ -79,6 +79,11 @@ page_values: Callable[[PageRow], tuple[Any, ...]] = attrgetter(*PAGES)
 def page_row(row: dict[str, Any]) -> PageRow:
     """The value of a row that has all the columns; it has left the queue."""
     return PageRow(order=-1, **row)
+
+
+def failed_page(domain_id: int, url: QueuedUrl, outcome: str, now_ms: int) -> PageRow:
+    """A queued URL that fails for good without having been asked for."""
+    return PageRow(domain_id, url.fp, url.url, url.order, url.depth, now_ms, 0, outcome)
 
 
 def parameter(dialect: str, name: str) -> str:

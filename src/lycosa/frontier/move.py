@@ -2,7 +2,8 @@
 
 Each chunk of a table and the place it ends at are one transaction, so a move that was cut off
 goes on where it was. The settings come last: until then the server holds no crawl that anybody
-could join. Times are shifted by the difference of the two clocks.
+could join. Times are shifted by the difference of the two clocks: in logs, which are copied as they
+are, by shifting the moment from which they count.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ import psycopg
 
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.columns import PAGES
-from lycosa.frontier.postgres.connection import Connection, connect, mapped, migrate, parsed, place
-from lycosa.frontier.states import WAITING
+from lycosa.frontier.keys import EPOCH_KEY
+from lycosa.frontier.log.domain_log import owner_of
+from lycosa.frontier.postgres.connection import Connection, connect, mapped, parsed, place
+from lycosa.frontier.postgres.migrating import migrate
+from lycosa.frontier.sqlite.logs import NUMBERS
 
 CHUNK = 20_000
+LARGE_ROWS = 500  # where a row may have a quarter of a megabyte
 BEGUN, SHIFT = "migrate:source", "migrate:shift"
 REAL_TIME = 1 << 40  # smaller times are the ranks of seeds
 MovedRow = tuple[Any, ...]
@@ -33,6 +38,7 @@ class Table:
     name: str
     key: tuple[str, ...]
     columns: dict[str, str]
+    most: int = 1_000_000  # rows that are moved at once
 
     def page(self, after: bool) -> str:
         """The query for the rows after a key."""
@@ -83,11 +89,13 @@ TABLES = (
         ("domain_id", "fp"),
         _columns(int8="domain_id fp fetched_ms", int4="status", text="url location", bytea="rules"),
     ),
-    Table("seen", ("domain_id", "fp"), _columns(int8="domain_id fp ord")),
+    Table("dictionaries", ("number",), _columns(int8="number", bytea="data")),
+    Table("log", ("key",), _columns(int8="key", bytea="data"), LARGE_ROWS),
     Table(
-        "queue",
-        ("domain_id", "ord", "fp"),
-        _columns(int8="domain_id ord fp", int4="depth", int2="attempts flags", text="url"),
+        "damaged",
+        ("domain_id", "key", "found_ms"),
+        _columns(int8="domain_id key found_ms", text="why", bytea="data"),
+        LARGE_ROWS,
     ),
     Table("pages", ("id",), {"id": "int8", **PAGES}),
     Table(
@@ -125,7 +133,7 @@ class Move:
         self._shift = 0
 
     def run(self, crawl_id: str, now_ms: int, newest_ms: int) -> dict[str, int]:
-        """Move everything; returns the rows of each table.
+        """Move everything; returns the rows of each table, and how many URLs are queued.
 
         `now_ms`: the source's clock; `newest_ms`: when an engine last wrote to it.
         """
@@ -174,7 +182,9 @@ class Move:
 
     def _chunks(self, table: Table, after: list[Any]) -> Iterator[list[MovedRow]]:
         places = [list(table.columns).index(name) for name in table.key]
-        while chunk := self.source.execute(table.page(bool(after)), [*after, CHUNK]).fetchall():
+        while chunk := self.source.execute(
+            table.page(bool(after)), [*after, min(CHUNK, table.most)]
+        ).fetchall():
             yield chunk
             after = [chunk[-1][at] for at in places]
 
@@ -184,19 +194,41 @@ class Move:
         if table.name == "engines":
             names, kinds = [*names, "node", "directory"], [*kinds, "text", "text"]
             extra = (self.node, self.directory)
+        elif table.name in ("log", "damaged"):
+            names, kinds, rows = self._chunks_of_logs(table, rows)
         statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
         with self.db.cursor() as cursor, cursor.copy(statement) as copy:
             copy.set_types(kinds)
             for row in rows:
-                copy.write_row((*self._converted(table, row), *extra))
+                copy.write_row((*self._converted(names, kinds, row), *extra))
 
-    def _converted(self, table: Table, row: MovedRow) -> Iterator[Any]:
-        for (name, kind), value in zip(table.columns.items(), row, strict=True):
+    def _chunks_of_logs(
+        self, table: Table, rows: list[MovedRow]
+    ) -> tuple[list[str], list[str], list[MovedRow]]:
+        """There the key is the domain, which a chunk itself says, and a number."""
+        if table.name == "log":
+            moved = [(self._owner(key, data), key & NUMBERS, data) for key, data in rows]
+            return ["domain_id", "seq", "data"], ["int8", "int8", "bytea"], list(moved)
+        at = list(table.columns).index("key")
+        names = ["seq" if name == "key" else name for name in table.columns]
+        numbered = [(*row[:at], row[at] & NUMBERS, *row[at + 1 :]) for row in rows]
+        return names, list(table.columns.values()), numbered
+
+    def _owner(self, key: int, data: bytes) -> int:
+        """The domain of a chunk; of one that is damaged, a domain whose engine will find it."""
+        said = owner_of(data)
+        first = key & ~NUMBERS
+        near = "SELECT id FROM domains WHERE id BETWEEN ? AND ? ORDER BY id <> ? LIMIT 1"
+        found = self.source.execute(near, (first, first | NUMBERS, said)).fetchone()
+        return first if found is None else int(found[0])
+
+    def _converted(self, names: list[str], kinds: list[str], row: MovedRow) -> Iterator[Any]:
+        for name, kind, value in zip(names, kinds, row, strict=False):
             if kind == "bool":
                 yield bool(value)
             elif kind == "text":
                 yield value.replace("\0", "")
-            elif (name in _TIMES and value > REAL_TIME) or (name == "ord" and value >= WAITING):
+            elif name in _TIMES and value > REAL_TIME:
                 yield value + self._shift
             else:
                 yield value
@@ -213,19 +245,21 @@ class Move:
                     f"and {there:,} on the server; empty the database and move again."
                 )
             counts[table.name] = here
-        return counts
+        total = self.source.execute("SELECT coalesce(sum(queued), 0) FROM engines").fetchone()[0]
+        return {**counts, "queued": total}
 
     def _end(self) -> None:
         with self.db.transaction():
-            for table in ("engines", "pages", "left_out"):
-                top = (
-                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, max(id)))"
-                )
-                self.db.execute(f"{top} FROM {table}")
+            columns = {"engines": "id", "pages": "id", "left_out": "id", "log": "seq"}
+            for table, column in columns.items():
+                sequence = f"pg_get_serial_sequence('{table}', '{column}')"
+                top = f"SELECT setval({sequence}, greatest(1, max({column}))) FROM {table}"
+                self.db.execute(top.encode())
             # Which file it was does not matter there.
             settings = "SELECT key, value FROM crawl WHERE key <> 'original'"
             stored = self.source.execute(settings).fetchall()
             self._put({self._rename(key): value for key, value in stored})
+            self._put({EPOCH_KEY: int(dict(stored).get(EPOCH_KEY, 0)) + self._shift})
             self.db.execute("DELETE FROM crawl WHERE key >= 'migrate:' AND key < 'migrate;'")
         self.db.execute("ANALYZE")
 

@@ -18,6 +18,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.columns import PAGES, page_row, parameter
 from lycosa.frontier.filters import EVERY_PAGE, Condition, Filter, conditions
 from lycosa.frontier.keys import RULES_KEY, SETTINGS_KEY, STOP_KEY
+from lycosa.frontier.queues import Queues
 from lycosa.frontier.states import waits_until
 from lycosa.frontier.summary import (
     ACTIVE_LIMIT,
@@ -29,7 +30,7 @@ from lycosa.frontier.summary import (
     waits,
     without_exclusions,
 )
-from lycosa.frontier.survey import DOMAIN_PAGES, DOMAIN_QUEUE, Survey, tallied
+from lycosa.frontier.survey import Survey, tallied
 from lycosa.frontier.values import NOTES_SECONDS, LeftOut, PagePlace, Place
 from lycosa.records import Origin, PageRow
 from lycosa.urls.canonical import canonical, split
@@ -76,7 +77,8 @@ class Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._sql = queries.load(source.dialect)
-        self.survey = Survey(source, self._sql)  # what people look through, bounded
+        self.queues = Queues(source, self._sql)
+        self.survey = Survey(source, self._sql, self.queues)  # what people look through, bounded
 
     def _rows(self, query: str, **values: Any) -> list[dict[str, Any]]:
         return self._source.rows(self._sql[query], values)
@@ -120,6 +122,7 @@ class Reader:
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
             "active": self.active_domains(),
+            "damaged": self._value("damaged_count"),
             "waits": waits(self._rows("longest_waits", now=now, limit=WAITS_SHOWN), now),
             "now_ms": now,
         }
@@ -244,12 +247,13 @@ class Reader:
         }
 
     def _queue_row(self, ident: int, fp: int) -> dict[str, Any] | None:
-        row = self._row("queue_row", id=ident, fp=fp)
-        if row is None:
+        found = self.queues.log(ident).find(fp)
+        if found is None:
             return None
-        order = row["ord"]
-        ahead = self._value("queue_ahead", id=ident, ord=order, limit=COUNT_LIMIT)
-        return {**row, "ahead": ahead, "waits_until_ms": waits_until(order)}
+        url, ahead = found
+        row = {"ord": url.order, "url": url.url, "depth": url.depth, "attempts": url.attempts}
+        place = {"ahead": min(ahead, COUNT_LIMIT), "waits_until_ms": waits_until(url.order)}
+        return {**row, "flags": url.flags, **place}
 
     # -- domains and their queues -------------------------------------------------------------
 
@@ -259,21 +263,16 @@ class Reader:
 
     def domain(self, name: str) -> dict[str, Any] | None:
         """What is known of a domain: its row, its pages by outcome, language and label, and its
-        origins; None if the crawl never met it. `as_taken`: it has more pages or queued URLs than
-        are counted here, and an engine holds it."""
+        origins; None if the crawl never met it."""
         ident = domain_id(name)
         row = self.survey.domains_of([ident]).get(ident)
         if row is None:
             return None
-        counts, queued = self.survey.counts(ident), self.survey.queue_count(ident)
-        whole = sum(each["pages"] for each in counts) < DOMAIN_PAGES and queued < DOMAIN_QUEUE
-        responses = int(sum(each["responses"] for each in counts))
+        counts, told = self.survey.counts(ident), self.queues.log(ident).counts()
         return {
             **row,
-            # The row is as it was before an engine took the domain; what it committed since, not.
-            "pages": responses if whole else max(row["pages"], responses),
-            "queued": queued if whole else max(row["queued"], queued),
-            "as_taken": not whole and row["engine_id"] > 0,
+            "pages": told.responses,  # the row may be some visits old
+            "queued": told.queued,
             "outcomes": tallied(counts, "outcome"),
             "languages": tallied(counts, "language"),
             "labels": tallied(counts, "label"),
@@ -296,17 +295,14 @@ class Reader:
 
     def queued_count(self, domain_ids: Sequence[int]) -> int:
         """How many URLs of these domains are queued."""
-        count: int = self._value("queued_count", ids=self._source.numbers(domain_ids))
-        return count
+        return self.queues.count(domain_ids)
 
     def queued_urls(self, domain_id: int | None = None) -> Iterator[str]:
         """The queued URLs of a domain, or all."""
-        if domain_id is None:
-            rows = self._stream("queued_all")
-        else:
-            rows = self._stream("queued_of", id=domain_id)
-        for row in rows:
-            yield row[0]
+        logs = self.queues.logs() if domain_id is None else [self.queues.log(domain_id)]
+        for log in logs:
+            for url in log.queued():
+                yield url.url
 
     # -- what a command may change ------------------------------------------------------------
 

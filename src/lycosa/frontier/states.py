@@ -26,17 +26,19 @@ longer writes `domains.not_before`, and the lease looks at that once more. When 
                  row in `ready`. 0: it does not only wait. Whoever takes that row clears it
     not_before   what others said: `postpone`, the delays that a dead engine had learnt, a failover
 
-A URL that is in scope is in exactly one state:
+A URL that is in scope is in exactly one state. Its domain's log tells which (`log.twin` has the
+rule); a page's row tells what became of it:
 
-    state    seen  queue  pages   leaves it by
-    queued   yes   yes    no      a response or a final failure -> done   (commit)
-                                  a cap                         -> forgotten, counted
-                                  an exclusion                  -> left out, counted
-    done     yes   no     yes     somebody asks for it again    -> queued (requeue)
+    state    in the log       pages   leaves it by
+    queued   a copy of it     no      a response or a final failure -> done   (commit)
+                                      a cap                         -> forgotten, counted
+                                      an exclusion                  -> left out, counted
+    done     a mark           yes     somebody asks for it again    -> queued (requeue)
 
-The queue of a domain is read in `ord` order. The low lane holds URLs by depth, then by the time
-they were found; the waiting lane holds URLs that may not be tried before a certain time, ordered
-by that time, so that a waiting retry never blocks its domain's other URLs.
+A domain's queue is read by depth, then by the time its URLs were found. URLs that may not be tried
+before a certain time stand behind the others, by that time, so that a waiting retry never blocks
+its domain's other URLs. The two functions below put both into one number, the `order` of a queued
+URL.
 """
 
 from dataclasses import dataclass
@@ -60,13 +62,6 @@ def waiting_order(until_ms: int) -> int:
 def waits_until(order: int) -> int:
     """The moment a queued URL waits for; 0 for one that doesn't wait."""
     return order - WAITING if order >= WAITING else 0
-
-
-def domain_ready_ms(polite_ms: int, head_order: int | None) -> int | None:
-    """When a domain with this first queue row may be visited; None if its queue is empty."""
-    if head_order is None:
-        return None
-    return max(polite_ms, waits_until(head_order))
 
 
 class DomainState(NamedTuple):

@@ -8,8 +8,11 @@ answer says so. The statements are in `survey.sql`, by the same names in both di
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lycosa.frontier.log.domain_log import DomainLog
+from lycosa.frontier.queues import Queues
 from lycosa.frontier.states import DEPTH_SHIFT, WAITING, waits_until
 
 if TYPE_CHECKING:
@@ -19,8 +22,6 @@ DOMAINS_LOOKED_AT = 50_000  # rows of the table of domains that one list is made
 PAGES_LOOKED_AT = 20_000  # rows of the table of pages: they are larger
 DOMAIN_PAGES = 4_000  # pages of one domain: each is found by an index, somewhere in the table
 READY_LOOKED_AT = 20_000  # rows of the line of domains that wait for a visit, from its front
-DOMAIN_QUEUE = 20_000  # queued URLs of one domain: they lie in a row
-QUEUE_CHUNK = 2_000  # rows of the queue in one statement
 
 # Which statement makes a list of domains, by what it is sorted by.
 OF_DOMAINS = {"pages": "most_pages", "queued": "most_queued", "delay": "longest_delay"}
@@ -50,15 +51,13 @@ class QueueRow(NamedTuple):
         return 0 if self.order >= WAITING else self.order & ((1 << DEPTH_SHIFT) - 1)
 
 
-_BEFORE_ALL = -(1 << 63)
-
-
 class Survey:
     """The questions of people who look around, with a bound on each."""
 
-    def __init__(self, source: Source, sql: Mapping[str, str]) -> None:
+    def __init__(self, source: Source, sql: Mapping[str, str], queues: Queues) -> None:
         self._source = source
         self._sql = sql
+        self._queues = queues
 
     def _rows(self, query: str, **values: Any) -> list[dict[str, Any]]:
         return self._source.rows(self._sql[query], values)
@@ -120,10 +119,6 @@ class Survey:
         `most`, so many by chance: they are read in the order of a hash."""
         return self._rows("domain_counts", id=ident, most=most)
 
-    def queue_count(self, ident: int, most: int = DOMAIN_QUEUE) -> int:
-        """How many URLs of a domain are queued; `most` if there are as many or more."""
-        return int(self._rows("queued_here", id=ident, most=most)[0]["queued"])
-
     def recorded_ms(self, number: int) -> int:
         """When the page with this number was done, or the next one that there is; a moment that
         never comes if there is none."""
@@ -134,35 +129,17 @@ class Survey:
 
     def queue_head(self, ident: int, limit: int) -> list[QueueRow]:
         """The first queued URLs of a domain."""
-        return _queue(
-            self._rows("queue_of", id=ident, ord=_BEFORE_ALL, fp=_BEFORE_ALL, limit=limit)
-        )
+        return list(self.queue_of(ident, limit))
 
     def queue_of(self, ident: int, most: int) -> Iterator[QueueRow]:
         """The queued URLs of a domain in their order, as many as `most`."""
-        order = fp = _BEFORE_ALL
-        while most > 0:
-            limit = min(QUEUE_CHUNK, most)
-            rows = _queue(self._rows("queue_of", id=ident, ord=order, fp=fp, limit=limit))
-            yield from rows
-            if len(rows) < limit:
-                return
-            order, fp = rows[-1].order, rows[-1].fp
-            most -= limit
+        return islice(_queue(self._queues.log(ident)), most)
 
     def queue_all(self, most: int) -> Iterator[QueueRow]:
         """Queued URLs of all domains, as many as `most`; the domains come in the order of a hash,
         as if by chance."""
-        last = (_BEFORE_ALL, _BEFORE_ALL, _BEFORE_ALL)
-        while most > 0:
-            limit = min(QUEUE_CHUNK, most)
-            ident, order, fp = last
-            rows = _queue(self._rows("queue_after", id=ident, ord=order, fp=fp, limit=limit))
-            yield from rows
-            if len(rows) < limit:
-                return
-            last = (rows[-1].domain_id, rows[-1].order, rows[-1].fp)
-            most -= limit
+        rows = (row for log in self._queues.logs() for row in _queue(log))
+        return islice(rows, most)
 
     def next_domains(self, limit: int) -> list[dict[str, Any]]:
         """Domains whose queues are worked on: those that engines hold, then those that are due
@@ -172,8 +149,10 @@ class Survey:
         return [*held, *due]
 
 
-def _queue(rows: list[dict[str, Any]]) -> list[QueueRow]:
-    return [QueueRow(*row.values()) for row in rows]
+def _queue(log: DomainLog) -> Iterator[QueueRow]:
+    for url in log.queued():
+        rest = (url.order, url.fp, url.url, url.depth, url.attempts, url.flags)
+        yield QueueRow(log.domain_id, *rest)
 
 
 def tallied(counts: list[dict[str, Any]], kind: str) -> dict[str, int]:

@@ -36,7 +36,8 @@ def _in_directory(root: Path) -> int:
 
 
 def _on_server(store: str) -> int:
-    from lycosa.frontier.postgres.connection import connect, migrate, parsed, place
+    from lycosa.frontier.postgres.connection import connect, parsed, place
+    from lycosa.frontier.postgres.migrating import migrate
 
     with closing(connect(store, "lycosa supervisor")) as db:
         return migrate(db, place(parsed(store)))

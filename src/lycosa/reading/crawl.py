@@ -108,12 +108,8 @@ class Crawl:
 
     def domain(self, name: str) -> Domain:
         """What is known of a domain; raises UserError for one that the crawl never met."""
-        return domain_facts(
-            self._reader,
-            known_domain(self._reader, name),
-            self.directories.paths,
-            self.history().notes,
-        )
+        known = known_domain(self._reader, name)
+        return domain_facts(self._reader, known, self.directories.paths)
 
     def domains(self, sort: str = "pages", limit: int = 50) -> Listed[DomainLine]:
         """Domains, the first by 'pages', 'queued', 'failing', 'delay' or 'slowest'; `of` of the

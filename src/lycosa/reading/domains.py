@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,6 @@ from lycosa.records import Origin
 from lycosa.settings.stored import stored_settings
 
 if TYPE_CHECKING:
-    from lycosa.engine.summaries import NoteSummary
     from lycosa.frontier.reader import Reader
 
 HEAD = 10  # queued URLs that are shown
@@ -29,13 +28,10 @@ def domain_facts(
     reader: Reader,
     name: str,
     directories: Sequence[Path] = (),
-    notes: Callable[[], NoteSummary] = dict,
 ) -> Domain:
-    """A domain that the crawl knows. `notes`: of engines, asked only if the store can't tell."""
+    """A domain that the crawl knows."""
     found = reader.domain(name)
     assert found is not None, name
-    if found["as_taken"]:
-        found |= _noted(found, notes().get("top", {}))
     settings = stored_settings(reader.settings())
     delay = settings.delay if settings else 0.0
     asked = found["delay_ms"] / 1000
@@ -58,17 +54,7 @@ def domain_facts(
         pause_from=_pause_from(found, delay),
         head=tuple(map(queued_page, reader.survey.queue_head(found["id"], HEAD))),
         visits=tuple(recent_visits(directories, name)),
-        as_taken=found["as_taken"],
     )
-
-
-def _noted(row: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
-    """What engines noted of a large domain that one of them holds, if both counts are among the
-    largest."""
-    values = {sort: dict(top.get(sort, ())).get(row["name"]) for sort in ("pages", "queued")}
-    if None in values.values():
-        return {}
-    return {**values, "as_taken": False}
 
 
 def _pause_from(row: dict[str, Any], delay: float) -> str:

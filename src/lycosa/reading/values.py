@@ -228,7 +228,6 @@ class Domain:
     head: tuple[QueuedPage, ...] = ()  # the first of its queue
     visits: tuple[DomainVisit, ...] = ()  # the last, the newest first, of the directories given
     behind: int = 0  # domains in line before it, if that is all that is known of its next visit
-    as_taken: bool = False  # pages and queued are those of before an engine took it
 
     @property
     def ready_at(self) -> datetime | None:

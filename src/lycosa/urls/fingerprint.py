@@ -73,6 +73,11 @@ def fingerprint(url: str) -> int:
     return signed_hash(dedup_key(url))
 
 
+def errand_fingerprint(url: str) -> int:
+    """That of a robots.txt that another domain redirects to: no page has it."""
+    return signed_hash("robots " + url)
+
+
 def content_hash(text: str) -> int:
     """Signed 64-bit hash of a page's text; equal text, equal hash."""
     return signed_hash(text)

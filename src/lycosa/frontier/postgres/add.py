@@ -1,37 +1,36 @@
 """URLs on their way into the frontier on PostgreSQL: what is new and allowed is queued.
 
 Owns which domains are refused, created or woken. Links of a batch are judged by domain, then sent
-as arrays; a domain's row is written only if it must change (hot rows).
+as arrays: one chunk of its log for each domain. A domain's row is written only if it must change
+(hot rows).
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from itertools import accumulate, chain
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lycosa.frontier.postgres.connection import Int8s, int8s, texts
+from lycosa.frontier.log.batches import LinksOf, by_domain, found_urls, unseen
+from lycosa.frontier.log.domain_log import delivery
+from lycosa.frontier.log.values import UrlWait
+from lycosa.frontier.postgres.connection import int8s, texts
+from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import refusals
-from lycosa.frontier.states import DomainState, found_order
+from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import Committed, Link
 
-# The links of a batch by domain and fingerprint, each once.
-Groups = dict[int, dict[int, Link]]
+Waits = Mapping[int, Sequence[UrlWait]]
 
 
 class Adder:
-    """Adds URLs, those of engines inside a transaction of the caller. See `SupervisorFrontier`.
+    """Adds URLs, those of engines inside a transaction of the caller. See `SupervisorFrontier`."""
 
-    `held`: the engine of each domain that engines of this process hold, as far as they know.
-    """
-
-    def __init__(self, store: PostgresStore, tokens: Tokens, held: Mapping[int, int]) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, logs: Logs) -> None:
         self._store = store
         self._tokens = tokens
-        self._held = held
+        self._logs = logs
 
     def add(
         self,
@@ -42,11 +41,10 @@ class Adder:
     ) -> int:
         """Queue URLs that no engine found. With a rank they are seeds: first come, first visited,
         before any domain that was found by a link."""
-        given = list(links)
+        new = self.new_to_logs(links)
 
         def work(now: int) -> int:
-            result = Committed(now, 0, False, 0)
-            count, domains = self.add_links(given, now, result, rank=rank)
+            count, domains = self.add_links(new, now, rank=rank)
             self.account(now, count, domains)
             self._store.put(seeds_done or {})
             return count
@@ -57,118 +55,99 @@ class Adder:
         """Count what no engine added."""
         self._store.execute("account_add", now=now, queued=queued, domains=domains)
 
-    def add_links(
+    def new_to_logs(self, links: Iterable[Link]) -> LinksOf:
+        """Links by domain, without those that a log knows; needs no transaction."""
+        found = by_domain(links)
+        new: LinksOf = {}
+        for part in self._logs.in_parts(found):
+            new |= {ident: unseen(found[ident], log) for ident, log in part.logs.items()}
+        return {ident: new[ident] for ident in found}  # in the order in which they were given
+
+    def add_links(self, new: LinksOf, now: int, *, rank: int | None = None) -> tuple[int, int]:
+        """Queue what is allowed, for somebody who holds no domain; returns (URLs queued, domains
+        created)."""
+        self.begin()
+        return self.deliver(new, {}, now, Committed(now, 0, False, 0), rank=rank)
+
+    def begin(self) -> None:
+        """Before the first look at states of domains, where no fence was."""
+        self._store.execute("begins")
+
+    def deliver(
         self,
-        links: list[Link],
+        found: LinksOf,
+        waits: Waits,
         now: int,
         result: Committed,
         *,
-        own: int = 0,
+        chunks: Mapping[int, list[bytes]] | None = None,
         rank: int | None = None,
     ) -> tuple[int, int]:
-        """Queue what is new and allowed; returns (URLs queued, domains created)."""
-        if not links:
+        """Queue URLs that are new to their domains, which somebody else may hold; returns (URLs
+        queued, domains created). `chunks`: those that were made before the transaction."""
+        if not found:
             return 0, 0
-        groups = _grouped(links)
+        states = self.states(found)
         seed = rank is not None
-        places = _places(links, rank)
-        new = self._unseen(groups)
-        # Of a domain that the caller holds all is known: the fence says that it still does.
-        asked = [ident for ident in new if not own or self._held.get(ident) != own]
-        states = self.states(asked)
-        for ident in asked:
-            if reason := self._store.rules.refuses(states.get(ident), own, seed):
-                self._refuse(new, ident, reason, now, result)
-        fresh = self._queue(new, now)
-        result.added.update(fresh)
-        created = self._create(
-            {ident: new[ident][0][4] for ident in asked if ident in fresh and ident not in states},
-            fresh,
-            places,
-            now,
-        )
-        woken = (ident for ident in fresh if ident in states and states[ident].wakes())
-        self._tokens.wake({ident: fresh[ident] for ident in woken}, now)
+        kept = self._allowed(found, states, seed, now, result)
+        puts = []
+        for ident, links in kept.items():
+            made = chunks.get(ident) if chunks and len(links) == len(found[ident]) else None
+            made = made or self.chunks(ident, links, waits.get(ident, ()), now)
+            puts += [(ident, chunk) for chunk in made]
+        fresh = {ident: len(links) for ident, links in kept.items()}
+        result.added |= fresh
+        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(found)}
+        unknown = {ident: links[0][4] for ident, links in kept.items() if ident not in states}
+        ours = self._create(unknown, fresh, places, now)
+        # Others found some at the same moment, and may be done with them already.
+        wakes = {ident for ident in fresh if ident in states and states[ident].wakes()}
+        wakes |= unknown.keys() - ours
+        self._tokens.wake({ident: fresh[ident] for ident in wakes}, now)
+        self._logs.insert(puts)
         if seed:
-            self._store.execute("domain_seeded", ids=int8s(sorted(groups)))
-        return sum(fresh.values()), created
+            self._store.execute("domain_seeded", ids=int8s(sorted(found)))
+        return sum(fresh.values()), len(ours)
 
-    def _refuse(
-        self, new: dict[int, list[Link]], ident: int, reason: str, now: int, result: Committed
-    ) -> None:
-        """Count what a domain does not take, and leave what it takes all the same."""
-        links = new.pop(ident)
-        kept = self._store.rules.kept(links, reason)
-        if len(kept) < len(links):
-            result.drops[reason] = result.drops.get(reason, 0) + len(links) - len(kept)
-        if kept:
-            new[ident] = kept
-        else:
-            result.refused += refusals(links, now)
+    def chunks(
+        self, ident: int, links: list[Link], waits: Iterable[UrlWait], now: int
+    ) -> list[bytes]:
+        """Links to one domain as chunks of its log: mostly one."""
+        kept = {link[1] for link in links}
+        chosen = [wait for wait in waits if wait[0] in kept]
+        return delivery(ident, self._store.epoch_ms, now, found_urls(links), chosen)
 
-    def _unseen(self, groups: Groups) -> dict[int, list[Link]]:
-        """Those links that were not seen when we looked: few, for most links of a page are known.
+    def _allowed(
+        self,
+        found: LinksOf,
+        states: Mapping[int, DomainState],
+        seed: bool,
+        now: int,
+        result: Committed,
+    ) -> LinksOf:
+        """Those links that their domains take; the others are counted."""
+        allowed: LinksOf = {}
+        for ident, links in found.items():
+            reason = self._store.rules.refuses(states.get(ident), 0, seed)
+            kept = self._store.rules.kept(links, reason)
+            if len(kept) < len(links):
+                result.drops[reason] = result.drops.get(reason, 0) + len(links) - len(kept)
+                if not kept:
+                    result.refused += refusals(links, now)
+            if kept:
+                allowed[ident] = kept
+        return allowed
 
-        One look at the index per domain, for all its links, costs much less than trying to insert
-        each (docs/decisions/0006).
-        """
-        ends = list(accumulate(map(len, groups.values())))
-        starts = (end - len(group) + 1 for end, group in zip(ends, groups.values(), strict=True))
-        rows = self._store.rows(
-            "known",
-            domains=int8s(groups),
-            starts=int8s(starts),
-            ends=int8s(ends),
-            fps=int8s(chain.from_iterable(groups.values())),
-        )
-        found: dict[int, list[Link]] = {}
-        for ident, fps in rows:
-            group = groups[ident]
-            if fps is None:
-                found[ident] = list(group.values())
-            elif len(fps) < len(group):
-                found[ident] = [group[fp] for fp in group.keys() - fps]
-        return found
-
-    def states(self, ids: list[int]) -> dict[int, DomainState]:
-        if not ids:
-            return {}
+    def states(self, ids: Iterable[int]) -> dict[int, DomainState]:
         rows = self._store.rows("domain_states", ids=int8s(sorted(ids)))
         return {row[0]: DomainState._make(row[1:]) for row in rows}
 
-    def _queue(self, new: dict[int, list[Link]], now: int) -> dict[int, int]:
-        """Queue those links that nobody else has queued meanwhile; returns how many by domain."""
-        links = {(link[0], link[1]): link for found in new.values() for link in found}
-        if not links:
-            return {}
-        keys = sorted(links)
-        domains, fps = zip(*keys, strict=True)
-        orders = _orders([links[key] for key in keys], now)
-        ours = self._store.rows(
-            "seen_insert", domains=int8s(domains), fps=int8s(fps), orders=orders
-        )
-        if ours:
-            self.enter([links[key] for key in ours], now)
-        return dict(Counter([domain for domain, _ in ours]))
-
-    def enter(self, links: list[Link], now: int) -> None:
-        """URLs that are new enter the queue."""
-        domains, fps, urls, depths, _, flags = zip(*links, strict=True)
-        self._store.execute(
-            "queue_insert",
-            domains=int8s(domains),
-            fps=int8s(fps),
-            orders=_orders(links, now),
-            depths=int8s(depths),
-            flags=int8s(flags),
-            urls=texts(urls),
-        )
-
     def _create(
         self, names: dict[int, str], fresh: dict[int, int], places: dict[int, int], now: int
-    ) -> int:
+    ) -> set[int]:
+        """Make the domains that are new; returns those that nobody else made meanwhile."""
         if not names:
-            return 0
+            return set()
         ids = sorted(names)
         rows = self._store.rows(
             "domain_insert",
@@ -179,26 +158,4 @@ class Adder:
         )
         ours = {row[0] for row in rows}
         self._tokens.enter([(places.get(ident, now), ident) for ident in ours])
-        # Others found them at the same moment, and may be done with them already.
-        self._tokens.wake({ident: fresh[ident] for ident in names.keys() - ours}, now)
-        return len(ours)
-
-
-def _places(links: list[Link], rank: int | None) -> dict[int, int]:
-    """Seeds are visited in the order in which they were given."""
-    if rank is None:
-        return {}
-    return {ident: rank + i for i, ident in enumerate(dict.fromkeys(link[0] for link in links))}
-
-
-def _grouped(links: list[Link]) -> Groups:
-    groups: Groups = defaultdict(dict)
-    for link in reversed(links):  # of the same URL, the one that was found first stays
-        groups[link[0]][link[1]] = link
-    return groups
-
-
-def _orders(links: list[Link], now: int) -> Int8s:
-    depths = [link[3] for link in links]
-    by_depth = {depth: found_order(depth, now) for depth in set(depths)}
-    return int8s([by_depth[depth] for depth in depths])
+        return ours

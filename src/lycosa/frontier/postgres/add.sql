@@ -1,23 +1,7 @@
--- domain_states: what adding URLs to these domains depends on; who holds them does not: of domains that
--- the caller holds it does not ask
+-- domain_states: what adding URLs to these domains depends on; who holds them does not: to domains that
+-- the caller holds it adds nothing
 SELECT id, 0, idle, wait_at, queued, pages, seeded FROM domains
 WHERE id = ANY (%(ids)s);
-
--- known: which URLs were seen; those of domain n are fps[starts[n]:ends[n]]
-SELECT u.domain_id, (
-    SELECT array_agg(s.fp) FROM seen AS s
-    WHERE s.domain_id = u.domain_id AND s.fp = ANY ((%(fps)s)[u.first:u.last]))
-FROM (
-    SELECT unnest(%(domains)s) AS domain_id, unnest(%(starts)s)::int4 AS first,
-        unnest(%(ends)s)::int4 AS last) AS u;
-
--- seen_insert: URLs are seen for the first time; tells which were, for they enter the queue
-INSERT INTO seen (domain_id, fp, ord) SELECT * FROM unnest(%(domains)s, %(fps)s, %(orders)s)
-ON CONFLICT DO NOTHING RETURNING domain_id, fp;
-
--- queue_insert: URLs enter the queue
-INSERT INTO queue (domain_id, fp, ord, depth, flags, url, attempts)
-SELECT *, 0 FROM unnest(%(domains)s, %(fps)s, %(orders)s, %(depths)s, %(flags)s, %(urls)s);
 
 -- domain_insert: domains are found; tells those that nobody else has found meanwhile, for they stand in
 -- line from now on
@@ -35,3 +19,6 @@ INSERT INTO engines (id, host, pid, node, directory, started_ms, renewed_ms, lea
 VALUES (0, '', 0, '', '', %(now)s, %(now)s, 0, true, %(queued)s, %(domains)s)
 ON CONFLICT (id) DO UPDATE SET queued = engines.queued + excluded.queued,
     domains = engines.domains + excluded.domains;
+
+-- begins: whoever reads the states of domains has a number before: see `asleep_over`
+SELECT pg_current_xact_id()::text;

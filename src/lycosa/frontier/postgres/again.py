@@ -1,6 +1,6 @@
 """Pages that are done and are taken back, on PostgreSQL: queued again by somebody's wish.
 
-Owns what changes with them: the queue, what was seen, their domains and origins, the counts.
+Owns what changes with them: the logs of their domains, these and their origins, the counts.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lycosa.frontier.keys import FINISHED_KEY
+from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import Int8s, int8s, texts
+from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
-from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.outcomes import Outcome
 from lycosa.urls.canonical import split
@@ -22,9 +23,10 @@ from lycosa.urls.canonical import split
 class PagesAgain:
     """See `SupervisorFrontier`."""
 
-    def __init__(self, store: PostgresStore, tokens: Tokens, adder: Adder) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, logs: Logs, adder: Adder) -> None:
         self._store = store
         self._tokens = tokens
+        self._logs = logs
         self._adder = adder
 
     def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
@@ -64,17 +66,26 @@ class PagesAgain:
         return sorted((d, f, url, depth, status, out) for d, f, url, depth, status, out in rows)
 
     def _enter_again(self, done: list[Done], now: int) -> None:
-        links = [
-            (ident, fp, url, depth, "", flags_again(url, depth, outcome))
-            for ident, fp, url, depth, _, outcome in done
-        ]
-        self._store.execute(
-            "seen_again",
-            domains=int8s(link[0] for link in links),
-            fps=int8s(link[1] for link in links),
-            orders=int8s(found_order(link[3], now) for link in links),
-        )
-        self._adder.enter(links, now)
+        by_domain: dict[int, list[Done]] = {}
+        for page in done:
+            by_domain.setdefault(page[0], []).append(page)
+        read = self._logs.read(by_domain)  # what is written beats all that is known
+        puts = []
+        for ident, pages in by_domain.items():
+            urls = [
+                (fp, url, depth, flags_again(url, depth, outcome))
+                for _, fp, url, depth, _, outcome in pages
+            ]
+            chunks = delivery(
+                ident,
+                self._store.epoch_ms,
+                now,
+                reopened=urls,
+                newest_stamp=read[ident].newest_stamp,
+                taken_back=sum(1 for page in pages if page[4]),
+            )
+            puts += [(ident, chunk) for chunk in chunks]
+        self._logs.insert(puts)
         ids, names = zip(*sorted({(page[0], split(page[2]).origin) for page in done}), strict=True)
         self._store.execute("origins_again", ids=int8s(ids), names=texts(names))
 

@@ -17,10 +17,6 @@ WHERE p.domain_id = u.domain_id AND p.fp = u.fp;
 UPDATE segments SET length = %(length)s
 WHERE kind = %(kind)s AND id = %(id)s AND length > %(length)s;
 
--- seen_again: where their queue rows are now
-INSERT INTO seen (domain_id, fp, ord) SELECT * FROM unnest(%(domains)s, %(fps)s, %(orders)s)
-ON CONFLICT (domain_id, fp) DO UPDATE SET ord = excluded.ord;
-
 -- origins_again: origins that failed for good are tried again
 UPDATE origins AS o SET failures = 0, retry_ms = 0, reason = ''
 FROM unnest(%(ids)s, %(names)s) AS u (id, name)

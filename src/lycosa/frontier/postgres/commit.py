@@ -7,25 +7,24 @@ in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
 
 import orjson
 
-from lycosa.frontier.columns import BLOBS, NUMBERS, TEXTS
+from lycosa.frontier.columns import BLOBS, NUMBERS, TEXTS, failed_page
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
+from lycosa.frontier.postgres.planning import Planned, Planner
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import EXCLUDED
-from lycosa.frontier.states import waiting_order
 from lycosa.frontier.tally import counted
-from lycosa.frontier.values import Batch, Committed, Deferral, Purge
-from lycosa.records import Flag, Origin, PageRow, QueuedUrl
+from lycosa.frontier.values import Batch, Committed, Purge
+from lycosa.records import Origin, PageRow, QueuedUrl
 
 
 class Commits:
@@ -36,6 +35,7 @@ class Commits:
         store: PostgresStore,
         tokens: Tokens,
         leases: Leases,
+        planner: Planner,
         adder: Adder,
         errands: Errands,
         left_out: LeftOutUrls,
@@ -43,14 +43,17 @@ class Commits:
         self._store = store
         self._tokens = tokens
         self._leases = leases
+        self._planner = planner
         self._adder = adder
         self._errands = errands
         self._left_out = left_out
 
     def commit(self, engine_id: int, batch: Batch) -> Committed:
-        """One transaction, applied once: a batch whose number is not new changes nothing (F5)."""
+        """One transaction, applied once: a batch whose number is not new changes nothing (F5). What
+        it does to logs is decided before: whoever else could change them may only append."""
+        made = self._planner.plan(engine_id, batch)
         result = self._store.transaction(
-            lambda now: self._apply_once(engine_id, batch, now), engine_id
+            lambda now: self._apply_once(engine_id, batch, made, now), engine_id
         )
         self._leases.forget(release.domain_id for release in batch.released)
         self._tokens.rechecked(result.now_ms)
@@ -71,34 +74,35 @@ class Commits:
         result.stop = stop == "1"
         result.rules_version = int(version or 0)
 
-    def _apply_once(self, engine_id: int, batch: Batch, now: int) -> Committed:
+    def _apply_once(self, engine_id: int, batch: Batch, made: Planned, now: int) -> Committed:
         result = Committed(now, 0, False, 0)
         last, outcomes = self._store.rows("last_batch", engine_id=engine_id)[0]
         if batch.number > last:
-            self._apply(engine_id, batch, now, result, outcomes)
+            self._apply(engine_id, batch, made, result, outcomes)
         return result
 
     def _apply(
-        self, engine_id: int, batch: Batch, now: int, result: Committed, outcomes: str
+        self, engine_id: int, batch: Batch, made: Planned, result: Committed, outcomes: str
     ) -> None:
-        self._tokens.check_hold(engine_id, batch.visited())
-        done, left = self._finish(batch.pages)
-        self._defer(batch.deferred)
-        errands = self._errands.needed(batch.errands, now)
-        added, new_domains = self._adder.add_links(
-            batch.links + errands, now, result, own=engine_id
+        now, plan = result.now_ms, made.plan
+        self._tokens.check_hold(engine_id, batch.visited() | plan.own.keys())
+        self._planner.write(made, now)
+        failed = self._purge(plan.purged, now, result)
+        done = self._record(plan.pages + failed)
+        result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
+        added, new_domains = self._adder.deliver(
+            plan.found, plan.waits, now, result, chunks=made.chunks
         )
-        self._defer(self._errands.spaced(errands, now))
-        # After adding: the page that filled a domain's cap may have brought links of its own.
-        purged = self._purge(batch.purges, now, result) + self._drop(batch.dropped, result)
+        self._drop(batch, plan.dropped, result)
         if EXCLUDED in result.drops:
             self._left_out.trim()
         self._remember_origins(batch.origins)
         self._remember_delays(batch.delays)
         self._errands.answer(result.refused + batch.answers, now)
         self._errands.free_slots(engine_id, batch.slots)
-        self._tokens.release(engine_id, batch.released, result.added, now)
         self._tokens.recheck(now)
+        # After delivering: what came in until now is counted.
+        self._tokens.release(engine_id, self._planner.ends(made, batch.released), now)
         for kind, ident, size, shut in batch.segments:
             self._store.execute(
                 "segment_upsert", kind=kind, id=ident, engine_id=engine_id, length=size, closed=shut
@@ -108,94 +112,45 @@ class Commits:
             engine_id=engine_id,
             number=batch.number,
             pages=sum(1 for page in done if page.status),
-            queued=added - left - purged,
+            queued=added + plan.change,
             domains=new_domains,
-            outcomes=counted(outcomes, (page.outcome for page in done), result.purged),
+            outcomes=counted(outcomes, (page.outcome for page in done), {}),
             stats=orjson.dumps(batch.stats).decode(),
         )
 
-    def _finish(self, pages: list[PageRow]) -> tuple[list[PageRow], int]:
-        """Record pages whose URL was ours to record; returns them, and how many left the queue."""
+    def _record(self, pages: list[PageRow]) -> list[PageRow]:
+        """Pages become rows; returns those that do. Where the marks of a log were damaged, some may
+        have a row already."""
         if not pages:
-            return [], 0
-        by_key: dict[tuple[int, int], PageRow] = {}
-        for page in pages:
-            by_key.setdefault((page.domain_id, page.fp), page)
-        orders = {key: page.order for key, page in by_key.items()}
-        fresh = self._locate(orders)
-        gone = self._leave_queue((ident, order, fp) for (ident, fp), order in orders.items())
-        kept = [page for key, page in sorted(by_key.items()) if key in fresh or key in gone]
-        if kept:
-            self._store.execute("page_insert", **_page_arrays(kept))
-        return kept, len(gone)
+            return []
+        by_key = {(page.domain_id, page.fp): page for page in pages}
+        arrays = _page_arrays([by_key[key] for key in sorted(by_key)])
+        return [by_key[ident, fp] for ident, fp in self._store.rows("page_insert", **arrays)]
 
-    def _locate(self, orders: dict[tuple[int, int], int]) -> set[tuple[int, int]]:
-        """Find the queue rows of pages that a redirect led to; returns those never seen before.
-
-        First the insert, then the look: whoever queued one meanwhile is waited for and then seen.
-        """
-        found = sorted(key for key, order in orders.items() if order < 0)
-        if not found:
-            return set()
-        domains, fps = zip(*found, strict=True)
-        keys = {"domains": int8s(domains), "fps": int8s(fps)}
-        fresh = {(row[0], row[1]) for row in self._store.rows("first_seen", **keys)}
-        for ident, fp, order in self._store.rows("seen_orders", **keys):
-            orders[ident, fp] = order
-        return fresh
-
-    def _leave_queue(self, rows: Iterable[tuple[int, int, int]]) -> set[tuple[int, int]]:
-        """Delete (domain, order, fp) from the queue; returns what was there as (domain, fp)."""
-        domains, orders, fps = zip(*sorted(rows), strict=True)
-        values = {"domains": int8s(domains), "orders": int8s(orders), "fps": int8s(fps)}
-        return {(row[0], row[1]) for row in self._store.rows("queue_delete", **values)}
-
-    def _purge(self, purges: list[Purge], now: int, result: Committed) -> int:
-        total = 0
-        for purge in purges:
-            low, high = (f"{purge.origin}/", f"{purge.origin}0") if purge.origin else ("", "~")
-            values: dict[str, Any] = {"id": purge.domain_id, "low": low, "high": high}
-            values["all"] = purge.errands
-            if not purge.forget:
-                values |= {"now": now, "outcome": purge.outcome}
-            forget = "purge_exclude" if purge.outcome == EXCLUDED else "purge_forget"
-            count = self._store.one(forget if purge.forget else "purge_record", **values)
+    def _purge(
+        self, purged: list[tuple[Purge, list[QueuedUrl]]], now: int, result: Committed
+    ) -> list[PageRow]:
+        """Count URLs that were taken out of the queue; returns those that failed for good."""
+        failed: list[PageRow] = []
+        for purge, urls in purged:
             tally = result.drops if purge.forget else result.purged
-            tally[purge.outcome] = tally.get(purge.outcome, 0) + count
-            total += count
-        return total
+            tally[purge.outcome] = tally.get(purge.outcome, 0) + len(urls)
+            ident = purge.domain_id
+            if purge.outcome == EXCLUDED:
+                self._left_out.leave_out([(ident, url) for url in urls])
+            if not purge.forget:
+                failed += [failed_page(ident, url, purge.outcome, now) for url in urls]
+        return failed
 
-    def _drop(self, dropped: list[tuple[int, QueuedUrl, str]], result: Committed) -> int:
-        """Forget and count single URLs that a rule refuses; returns how many were queued."""
-        if not dropped:
-            return 0
-        for _, _, reason in dropped:
+    def _drop(
+        self, batch: Batch, gone: list[tuple[int, QueuedUrl, str]], result: Committed
+    ) -> None:
+        """Count single URLs that a rule refuses."""
+        for _, _, reason in batch.dropped:
             if reason:
                 result.drops[reason] = result.drops.get(reason, 0) + 1
-        gone = self._leave_queue((ident, url.order, url.fp) for ident, url, _ in dropped)
-        if gone:
-            domains, fps = zip(*sorted(gone), strict=True)
-            self._store.execute("seen_delete", domains=int8s(domains), fps=int8s(fps))
-        excluded = [
-            (ident, url)
-            for ident, url, reason in dropped
-            if reason == EXCLUDED and (ident, url.fp) in gone and not url.flags & Flag.ERRAND
-        ]
+        excluded = [(ident, url) for ident, url, reason in gone if reason == EXCLUDED]
         self._left_out.leave_out(excluded)
-        return len(gone)
-
-    def _defer(self, deferred: list[Deferral]) -> None:
-        if not deferred:
-            return
-        chosen = sorted(deferred, key=lambda each: (each.domain_id, each.url.fp))
-        self._store.execute(
-            "defer",
-            domains=int8s(each.domain_id for each in chosen),
-            orders=int8s(each.url.order for each in chosen),
-            fps=int8s(each.url.fp for each in chosen),
-            until=int8s(waiting_order(each.until_ms) for each in chosen),
-            attempts=int8s(each.attempts for each in chosen),
-        )
 
     def _remember_origins(self, origins: list[tuple[int, Origin]]) -> None:
         newest = {(ident, origin.origin): origin for ident, origin in origins}

@@ -1,79 +1,10 @@
 -- last_batch: the number of the last batch that was applied, and the pages by outcome until then
 SELECT last_batch, outcomes FROM engines WHERE id = %(engine_id)s;
 
--- first_seen: URLs that were reached before anybody queued them
-INSERT INTO seen (domain_id, fp, ord)
-SELECT *, 0 FROM unnest(%(domains)s, %(fps)s) ON CONFLICT DO NOTHING
-RETURNING domain_id, fp;
-
--- seen_orders: where the queue rows of these URLs are or were
-SELECT s.domain_id, s.fp, s.ord
-FROM unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
-JOIN seen AS s ON s.domain_id = u.domain_id AND s.fp = u.fp;
-
--- queue_delete: URLs leave the queue
-DELETE FROM queue AS q
-USING unnest(%(domains)s, %(orders)s, %(fps)s) AS u (domain_id, ord, fp)
-WHERE q.domain_id = u.domain_id AND q.ord = u.ord AND q.fp = u.fp
-RETURNING q.domain_id, q.fp;
-
--- page_insert: URLs are done
+-- page_insert: URLs are done; tells which were not before
 INSERT INTO pages ({page_columns})
-SELECT * FROM unnest({page_values});
-
--- purge_record: all queued URLs of an origin (or, from '' to '~', of a domain) fail for good;
--- errands (8), which are others', only if that is meant
-WITH gone AS (
-    DELETE FROM queue
-    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s
-        AND (%(all)s OR flags & 8 = 0)
-    RETURNING *
-), kept AS (
-    INSERT INTO pages ({page_columns})
-    SELECT {failed_page} FROM gone
-)
-SELECT count(*) FROM gone;
-
--- purge_forget: URLs that a cap or an exclusion refuses are not remembered
-WITH gone AS (
-    DELETE FROM queue
-    WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s
-        AND (%(all)s OR flags & 8 = 0)
-    RETURNING *
-), forgotten AS (
-    DELETE FROM seen AS s USING gone WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp
-)
-SELECT count(*) FROM gone;
-
--- purge_exclude: the same, and what an exclusion takes out may be wanted again; not errands (8):
--- who waited for them hears that there is no answer, and asks anew if need be
-WITH gone AS (
-    DELETE FROM queue WHERE domain_id = %(id)s AND url >= %(low)s AND url < %(high)s RETURNING *
-), forgotten AS (
-    DELETE FROM seen AS s USING gone WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp
-), kept AS (
-    INSERT INTO left_out (domain_id, fp, url, depth, flags)
-    SELECT domain_id, fp, url, depth, flags FROM gone WHERE flags & 8 = 0 ORDER BY ord
-)
-SELECT count(*) FROM gone;
-
--- seen_delete: URLs that are refused are not remembered
-DELETE FROM seen AS s USING unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
-WHERE s.domain_id = u.domain_id AND s.fp = u.fp;
-
--- defer: URLs move to the waiting lane of their domain's queue
-WITH gone AS (
-    DELETE FROM queue AS q
-    USING unnest(%(domains)s, %(orders)s, %(fps)s, %(until)s, %(attempts)s)
-        AS u (domain_id, ord, fp, until, attempts)
-    WHERE q.domain_id = u.domain_id AND q.ord = u.ord AND q.fp = u.fp
-    RETURNING q.domain_id, q.fp, q.url, q.depth, q.flags, u.until, u.attempts
-), moved AS (
-    INSERT INTO queue (domain_id, ord, fp, url, depth, attempts, flags)
-    SELECT domain_id, until, fp, url, depth, attempts, flags FROM gone
-)
-UPDATE seen AS s SET ord = gone.until FROM gone
-WHERE s.domain_id = gone.domain_id AND s.fp = gone.fp;
+SELECT * FROM unnest({page_values})
+ON CONFLICT (domain_id, fp) DO NOTHING RETURNING domain_id, fp;
 
 -- domain_delay: domains ask for delays of their own
 UPDATE domains AS d SET delay_ms = greatest(d.delay_ms, u.delay)

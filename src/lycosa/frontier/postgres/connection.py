@@ -1,4 +1,4 @@
-"""Reaching a PostgreSQL server: settings of a connection, errors in our words, the schema, arrays.
+"""Reaching a PostgreSQL server: settings of a connection, errors in our words, its format, arrays.
 
 Every sentence for the user is our own: what libpq says may hold the password.
 """
@@ -21,14 +21,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Format
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
-from lycosa.frontier import formats, queries
+from lycosa.frontier import formats
 
 OLDEST = 13  # major version: vacuum of tables that only grow, parallel-safe SKIP LOCKED plans
 CONNECT_SECONDS = 5
 SILENT_MS = 20_000  # a server that acknowledges nothing for so long is gone
 STATEMENT_MS = 60_000
 MIGRATE_MS = 3_600_000
-SCHEMA_LOCK = 0x6C79636F  # nodes that start at once migrate one after the other
 
 # Every query of an engine starts from a list of keys and looks each up by an index. These keep
 # the planner to that, also while statistics are missing or old.
@@ -171,39 +170,7 @@ def _short(error: psycopg.Error) -> str:
     return " ".join(text.split("\n")[0].split()).rstrip(".") or type(error).__name__
 
 
-# -- the schema -----------------------------------------------------------------------------------
-
-
-def migrate(db: Connection, where: str) -> int:
-    """Bring a new or older crawl to the current format, one node at a time; refuses a newer one,
-    and an older one on which engines work. Returns its format before."""
-    steps = queries.migrations("postgres")
-    try:
-        with db.transaction():
-            db.execute("SELECT set_config('statement_timeout', %s, true)", (str(MIGRATE_MS),))
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
-            found = format_of(db)
-            formats.check_not_newer(found, "postgres")
-            if formats.NONE < found < len(steps):
-                _check_unused(db, found)
-            for text in steps[found:]:
-                db.execute(text.encode())
-            if found < len(steps):
-                db.execute("CREATE TABLE IF NOT EXISTS schema_version (version int4 NOT NULL)")
-                db.execute("DELETE FROM schema_version")
-                db.execute("INSERT INTO schema_version VALUES (%s)", (len(steps),))
-    except psycopg.Error as error:
-        raise mapped(error, where) from None
-    return found
-
-
-def _check_unused(db: Connection, found: int) -> None:
-    """Engines of an older lycosa would fail in the middle of a batch if their tables changed."""
-    table = b"crawlers" if found == 1 else b"engines"
-    left = b"max(lease_until) - extract(epoch FROM clock_timestamp()) * 1000"
-    row = db.execute(b"SELECT %b FROM %b WHERE NOT dead" % (left, table)).fetchone()
-    if row is not None and row[0] is not None and row[0] > 0:
-        raise formats.still_in_use(found, float(row[0]) / 1000)
+# -- the format -----------------------------------------------------------------------------------
 
 
 def check_format(db: Connection) -> int:

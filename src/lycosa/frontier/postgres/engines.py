@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.postgres.connection import int8s
+from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.urls.domains import domain_id as id_of
@@ -13,9 +15,10 @@ from lycosa.urls.domains import domain_id as id_of
 class EngineTable:
     """See `EngineFrontier` and `SupervisorFrontier`."""
 
-    def __init__(self, store: PostgresStore, tokens: Tokens) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, logs: Logs) -> None:
         self._store = store
         self._tokens = tokens
+        self._logs = logs
 
     def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
         def work(now: int) -> int:
@@ -77,9 +80,11 @@ class EngineTable:
         return [row[0] for row in self._store.read("everyone", node=node)]
 
     def note_crash(self, domain_id: int, order: int, fp: int) -> bool:
-        values = {"id": domain_id, "ord": order, "fp": fp}
-
         def work(now: int) -> bool:
-            return self._store.execute("note_crash", **values).rowcount > 0
+            if self._logs.read([domain_id])[domain_id].state(fp) != "queued":
+                return False
+            chunks = delivery(domain_id, self._store.epoch_ms, now, kills=[(fp, 1)])
+            self._logs.insert([(domain_id, chunk) for chunk in chunks])
+            return True
 
         return self._store.transaction(work)

@@ -29,7 +29,3 @@ SELECT id FROM engines WHERE NOT dead AND %(node)s IN ('', node) ORDER BY id;
 
 -- everyone: every engine that ever worked on this crawl, of one node or (by '') of all
 SELECT id FROM engines WHERE id > 0 AND %(node)s IN ('', node) ORDER BY id;
-
--- note_crash: an engine died while it parsed this URL; 16 is Flag.KILL, which counts to three
-UPDATE queue SET flags = flags + 16
-WHERE domain_id = %(id)s AND ord = %(ord)s AND fp = %(fp)s AND flags < 48;

@@ -5,11 +5,13 @@ Owns the statements about `answers` and `slots`; errands themselves are queued U
 
 from __future__ import annotations
 
-from lycosa.frontier.answers import asked_for, hand_out, spaced
+from collections.abc import Mapping
+
+from lycosa.frontier.answers import asked_for, hand_out, last_errand, spaced
+from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.rules import ANSWER_MS
-from lycosa.frontier.states import WAITING
 from lycosa.frontier.values import Deferral, Link
 from lycosa.records import Lease, SharedRobots
 
@@ -41,22 +43,28 @@ class Errands:
 
         return self._store.transaction(work, engine_id)
 
-    def needed(self, errands: list[Link], now: int) -> list[Link]:
-        """Those that nobody has queued yet, or made since somebody asked for them."""
+    def unanswered(self, errands: list[Link], now: int) -> list[Link]:
+        """Those to which there is no good answer, each once; needs no transaction."""
         if not errands:
             return []
         found = {link[:2]: link for link in errands}
-        domains, fps = zip(*found, strict=True)
+        domains, fps = zip(*sorted(found), strict=True)
         values = {"domains": int8s(domains), "fps": int8s(fps), "since": now - ANSWER_MS}
-        needless = {(row[0], row[1]) for row in self._store.rows("needless", **values)}
-        return [link for key, link in found.items() if key not in needless]
+        answered = {(row[0], row[1]) for row in self._store.read("answered", **values)}
+        return [link for key, link in found.items() if key not in answered]
 
-    def spaced(self, errands: list[Link], now: int) -> list[Deferral]:
+    def spaced(
+        self, errands: list[Link], logs: Mapping[int, DomainLog], now: int
+    ) -> list[Deferral]:
+        """When each of these, which are new to the logs, has its turn; needs no transaction."""
         if not errands:
             return []
-        ids = int8s(link[0] for link in errands)
-        rows = self._store.rows("last_errands", ids=ids, waiting=WAITING)
-        return spaced(errands, rows, now, self._store.rules.delay_ms)
+        ids = int8s(sorted({link[0] for link in errands}))
+        last = [
+            (ident, delay, last_errand(logs[ident]))
+            for ident, delay in self._store.read("own_delays", ids=ids)
+        ]
+        return spaced(errands, last, now, self._store.rules.delay_ms)
 
     def answer(self, answers: list[SharedRobots], now: int) -> None:
         """Keep what came of errands for those who asked."""

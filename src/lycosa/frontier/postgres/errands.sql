@@ -5,17 +5,13 @@ SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
     JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp) AS found
 WHERE total <= %(budget)s;
 
--- needless: which errands are queued or have a good answer
+-- answered: which errands have a good answer
 SELECT k.domain_id, k.fp FROM unnest(%(domains)s, %(fps)s) AS k (domain_id, fp)
-WHERE EXISTS (SELECT 1 FROM seen AS s WHERE s.domain_id = k.domain_id AND s.fp = k.fp)
-    OR EXISTS (SELECT 1 FROM answers AS a WHERE a.domain_id = k.domain_id AND a.fp = k.fp
-        AND a.status > 0 AND a.fetched_ms >= %(since)s);
+WHERE (SELECT a.status > 0 AND a.fetched_ms >= %(since)s FROM answers AS a
+    WHERE a.domain_id = k.domain_id AND a.fp = k.fp);
 
--- last_errands: the delay of each domain, and the place of the last errand (8) in its waiting lane
-SELECT d.id, d.delay_ms, (
-    SELECT ord FROM queue AS q WHERE q.domain_id = d.id AND q.ord >= %(waiting)s AND q.flags & 8 > 0
-    ORDER BY q.ord DESC LIMIT 1)
-FROM domains AS d WHERE d.id = ANY (%(ids)s);
+-- own_delays: the delay that each domain asks for
+SELECT id, delay_ms FROM domains WHERE id = ANY (%(ids)s);
 
 -- answer_upsert: what came of errands
 INSERT INTO answers (domain_id, fp, url, fetched_ms, status, location, rules)

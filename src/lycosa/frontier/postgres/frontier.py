@@ -16,8 +16,10 @@ from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.history import HistoryTable
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
+from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.nodes import Nodes
 from lycosa.frontier.postgres.overview import Overview
+from lycosa.frontier.postgres.planning import Planner
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import StoreRules
@@ -42,11 +44,12 @@ class PostgresFrontier:
         self.store = store = PostgresStore(url, rules, clock, create=create, name=name)
         self.where = store.where  # for messages: the server, without user and password
         errands, tokens = Errands(store), Tokens(store)
-        leases = Leases(store, tokens, errands)
-        adder = Adder(store, tokens, leases.held)
-        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, tokens, adder)
-        commits = Commits(store, tokens, leases, adder, errands, left_out)
-        engines, nodes = EngineTable(store, tokens), Nodes(store)
+        logs = Logs(store)
+        leases, adder = Leases(store, tokens, logs, errands), Adder(store, tokens, logs)
+        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, tokens, logs, adder)
+        planner = Planner(store, logs, adder, errands)
+        commits = Commits(store, tokens, leases, planner, adder, errands, left_out)
+        engines, nodes = EngineTable(store, tokens, logs), Nodes(store)
         overview = Overview(store, tokens)
 
         self.now_ms = store.now_ms

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
+from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
-from lycosa.frontier.states import WAITING
 from lycosa.records import Lease, Origin, QueuedUrl
 
 ASK_MS = 6000  # for which others give domains back to one that holds few
@@ -21,9 +22,10 @@ ASK_MS = 6000  # for which others give domains back to one that holds few
 class Leases:
     """See `EngineFrontier`."""
 
-    def __init__(self, store: PostgresStore, tokens: Tokens, errands: Errands) -> None:
+    def __init__(self, store: PostgresStore, tokens: Tokens, logs: Logs, errands: Errands) -> None:
         self._store = store
         self._tokens = tokens
+        self._logs = logs
         self._errands = errands
         self.held: dict[int, int] = {}  # engine by domain, as far as engines here know
         self.engines = 1  # of all nodes, by the last commit
@@ -77,10 +79,8 @@ class Leases:
         """Read URLs and origins after the transaction, so that it is short."""
         by_id = {lease.domain_id: lease for lease in leases}
         try:
-            for ident, urls in self.refill(list(by_id)).items():
-                by_id[ident].urls = urls
-            ids = int8s(by_id)
-            for row in self._store.read("origins_of", ids=ids):
+            self._read_logs(by_id)
+            for row in self._store.read("origins_of", ids=int8s(by_id)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
             self._errands.tell_answers(leases)
         except BaseException:
@@ -93,22 +93,26 @@ class Leases:
         for ident in ids:
             self.held.pop(ident, None)
 
+    def _read_logs(self, leases: dict[int, Lease]) -> None:
+        now = self._store.now_ms() if leases else 0
+        for part in self._logs.in_parts(leases):
+            for ident, log in part.logs.items():
+                lease, counts = leases[ident], log.counts()
+                lease.urls, lease.pages = self._run(log, now), counts.responses
+                lease.queued = counts.queued
+
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
-        runs: dict[int, list[QueuedUrl]] = {ident: [] for ident in domain_ids}
-        budgets = dict.fromkeys(domain_ids, self._store.rules.run_bytes)
-        due = WAITING + self._store.now_ms() if domain_ids else 0
-        values = {"ids": int8s(domain_ids), "waiting": WAITING, "limit": self._store.rules.run_urls}
-        for ident, order, fp, url, depth, attempts, flags in self._store.read(
-            "next_urls", due=due, **values
-        ):
-            budgets[ident] -= len(url)
-            if budgets[ident] >= 0 or not runs[ident]:
-                runs[ident].append(QueuedUrl(fp, url, depth, order, attempts, flags))
+        now = self._store.now_ms() if domain_ids else 0
+        runs: dict[int, list[QueuedUrl]] = {}
+        for part in self._logs.in_parts(domain_ids):
+            runs |= {ident: self._run(log, now) for ident, log in part.logs.items()}
         return runs
 
+    def _run(self, log: DomainLog, now: int) -> list[QueuedUrl]:
+        """As many URLs as memory is meant for; at least one."""
+        rules = self._store.rules
+        return log.next(now, rules.run_urls, rules.run_bytes)
+
     def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
-        if not targets:
-            return set()
-        domains, fps = zip(*sorted(targets), strict=True)
-        values = {"domains": int8s(domains), "fps": int8s(fps)}
-        return {(row[0], row[1]) for row in self._store.read("settled", **values)}
+        read = self._logs.read(ident for ident, _ in targets)
+        return {(ident, fp) for ident, fp in targets if read[ident].state(fp) == "done"}

@@ -9,8 +9,8 @@ from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.values import Committed, LeftOut
-from lycosa.records import QueuedUrl
+from lycosa.frontier.values import LeftOut
+from lycosa.records import Flag, QueuedUrl
 
 
 class LeftOutUrls:
@@ -21,7 +21,9 @@ class LeftOutUrls:
         self._adder = adder
 
     def leave_out(self, urls: list[tuple[int, QueuedUrl]]) -> None:
-        """An exclusion took these, by domain, out of the queue."""
+        """An exclusion took these, by domain, out of the queue. Not errands: who waited for them
+        hears that there is no answer, and asks anew if need be."""
+        urls = [each for each in urls if not each[1].flags & Flag.ERRAND]
         if urls:
             self._store.execute(
                 "left_out_insert",
@@ -37,11 +39,10 @@ class LeftOutUrls:
         self._store.execute("left_out_trim", most=self._store.rules.left_out)
 
     def restore(self, rows: Sequence[LeftOut]) -> int:
-        links = [row.link() for row in rows]
+        new = self._adder.new_to_logs(row.link() for row in rows)
 
         def work(now: int) -> int:
-            result = Committed(now, 0, False, 0)
-            count, domains = self._adder.add_links(links, now, result)
+            count, domains = self._adder.add_links(new, now)
             self._adder.account(now, count, domains)
             self._store.execute("left_out_delete", ids=int8s(row.id for row in rows))
             if count:

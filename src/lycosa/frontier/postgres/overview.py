@@ -70,8 +70,18 @@ class Overview:
         return value
 
     def finished(self) -> bool:
+        busy, sleeps = self._left()
+        if sleeps:
+            self._tokens.see_asleep()
+            self._store.transaction(self._look_at_sleepers)
+            busy, sleeps = self._left()
+        return not (busy or sleeps)
+
+    def _left(self) -> tuple[bool, bool]:
         values = {"lease": self._store.rules.lease_ms, "now": self._store.test_now()}
-        busy, queued = self._store.read("what_is_left", **values)[0]
-        if queued:
-            self._store.transaction(lambda now: self._tokens.sweep())
-        return not (busy or queued)
+        busy, sleeps = self._store.read("what_is_left", **values)[0]
+        return busy, sleeps
+
+    def _look_at_sleepers(self, now: int) -> None:
+        self._tokens.sweep()
+        self._tokens.wake_grown(now)

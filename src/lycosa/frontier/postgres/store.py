@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, TypeVar
 
 import psycopg
@@ -18,16 +19,19 @@ from psycopg import errors as pg
 
 from lycosa.errors import Fenced, StoreGone, UserError
 from lycosa.frontier import queries
+from lycosa.frontier.keys import EPOCH_KEY
+from lycosa.frontier.log import packers
+from lycosa.frontier.log.dictionary import dictionary
 from lycosa.frontier.postgres.connection import (
     PLANNER,
     Connection,
     check_format,
     connect,
     mapped,
-    migrate,
     parsed,
     place,
 )
+from lycosa.frontier.postgres.migrating import migrate
 from lycosa.frontier.postgres.timeline import Timeline
 from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.states import Contact
@@ -62,6 +66,15 @@ class PostgresStore:
         elif self.run(lambda: check_format(self.db)) == 0:
             raise UserError(f"There is no crawl in the PostgreSQL database {self.where}.")
         self.run(self._look)
+        self.run(self._share_dictionaries)
+
+    def _share_dictionaries(self) -> None:
+        """The store knows the dictionary that this process packs with, and this process all those
+        of the store."""
+        stored: dict[int, bytes] = dict(self.rows("dictionaries"))
+        packers.learn_all(stored)
+        if packers.CURRENT not in stored:
+            self.execute("dictionary_put", number=packers.CURRENT, data=dictionary(packers.CURRENT))
 
     def _connect(self) -> Connection:
         # Short, because a stopped engine in the middle of a transaction holds up its rescue.
@@ -174,6 +187,11 @@ class PostgresStore:
 
     def now_ms(self) -> int:
         return self.run(self._now)
+
+    @cached_property
+    def epoch_ms(self) -> int:
+        """The moment from which logs count time."""
+        return int(self.read_one("setting_get", key=EPOCH_KEY) or 0)
 
     def put(self, settings: Mapping[str, Any]) -> None:
         """Store settings of the crawl, inside a transaction of the caller."""

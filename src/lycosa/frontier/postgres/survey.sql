@@ -44,20 +44,8 @@ FROM (SELECT outcome, language, label, CASE WHEN status > 0 THEN 1 ELSE 0 END AS
     FROM pages WHERE domain_id = %(id)s LIMIT %(most)s) AS looked
 GROUP BY 1, 2, 3;
 
--- queued_here: how many URLs of a domain are queued, counted no further than a limit
-SELECT count(*) AS queued
-FROM (SELECT 1 FROM queue WHERE domain_id = %(id)s LIMIT %(most)s) AS looked;
-
 -- recorded_ms: when the page with a number, or the next one, was done
 SELECT fetched_ms FROM pages WHERE id >= %(id)s ORDER BY id LIMIT 1;
-
--- queue_of: the queue of a domain behind a place in it
-SELECT domain_id, ord, fp, url, depth, attempts, flags FROM queue
-WHERE domain_id = %(id)s AND (ord, fp) > (%(ord)s, %(fp)s) ORDER BY ord, fp LIMIT %(limit)s;
-
--- queue_after: the queue of all domains behind a place in it
-SELECT domain_id, ord, fp, url, depth, attempts, flags FROM queue
-WHERE (domain_id, ord, fp) > (%(id)s, %(ord)s, %(fp)s) ORDER BY domain_id, ord, fp LIMIT %(limit)s;
 
 -- held_domains: some domains that engines hold
 SELECT d.id, d.name, h.engine_id

@@ -8,17 +8,13 @@ made the domain, and what another engine is about to take is skipped or waited f
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lycosa.errors import Fenced
-from lycosa.frontier.postgres.connection import int8s
+from lycosa.frontier.postgres.connection import Int8s, int8s
 from lycosa.frontier.postgres.store import PostgresStore
-from lycosa.frontier.released import FEW, recount_due
-from lycosa.frontier.states import WAITING
-from lycosa.frontier.values import Release
+from lycosa.frontier.released import FEW, DomainEnd
 from lycosa.log import get_logger
 from lycosa.records import Lease
 
@@ -28,9 +24,9 @@ ROUNDS = 8  # looks at the line for one lease, if those first in line must wait 
 # found so much later, unless no other is ready.
 FRONT_MS = 5000
 BEFORE_ALL = -(1 << 63)
-RECHECK_MS = 30_000  # after which a domain that sleeps is looked at once more: five times the
-# longest transaction seen, on a server with cold caches
-RECHECKS = 100_000  # such domains remembered; the sweep at the end finds the others
+RECHECK_MS = 2000  # between two looks at those who sleep
+RECHECKS = 5000  # domains of one look
+LONGEST_MS = 600_000  # no transaction of ours is longer
 log = get_logger("store")
 
 
@@ -60,9 +56,15 @@ class InLine(NamedTuple):
 
     def lease(self) -> Lease:
         assert self.name is not None
-        counts = (self.pages + self.more_pages, max(0, self.queued + self.more_queued))
-        known = (self.due_ms, self.delay_ms, self.failures, *counts, self.seeded)
-        return Lease(self.id, self.name, *known)
+        known = (self.due_ms, self.delay_ms, self.failures, self.pages, self.queued)
+        return Lease(self.id, self.name, *known, self.seeded)
+
+
+class Ended(NamedTuple):
+    """A domain that is given back."""
+
+    end: DomainEnd
+    chunks: int  # of its log, as far as its engine knows
 
 
 class Tokens:
@@ -73,7 +75,7 @@ class Tokens:
         self._front = BEFORE_ALL  # where looks at the line begin
         self._front_until = 0
         self._reached = BEFORE_ALL  # by a lease that has not yet ended
-        self._asleep: deque[tuple[int, int]] = deque(maxlen=RECHECKS)  # (since when, domain)
+        self._recheck_at = 0
 
     # -- ready -> held ------------------------------------------------------------------------
 
@@ -160,44 +162,55 @@ class Tokens:
 
     # -- held -> ready or idle ----------------------------------------------------------------
 
-    def release(
-        self, engine_id: int, released: Sequence[Release], added: Mapping[int, int], now: int
-    ) -> None:
-        """An engine gives domains back; `added` says how many URLs came since, by domain."""
-        if not released:
+    def release(self, engine_id: int, ended: Sequence[Ended], now: int) -> None:
+        """An engine gives domains back, in the order of their ids."""
+        if not ended:
             return
-        self._front = min(self._front, min(each.polite_ms for each in released))
-        chosen = sorted(released, key=lambda each: each.domain_id)
-        rows = self._store.rows(
+        ends = [each.end for each in ended]
+        self._front = min(self._front, min(end.polite_ms for end in ends))
+        self._store.execute(
             "release",
             engine_id=engine_id,
-            waiting=WAITING,
+            now=now,
+            few=FEW,
             cap=self._store.rules.max_queued_per_domain,
             page_cap=self._store.rules.max_pages_per_domain,
-            few=FEW,
-            ids=int8s(each.domain_id for each in chosen),
-            polite=int8s(each.polite_ms for each in chosen),
-            failures=int8s(each.failures for each in chosen),
-            pages=int8s(each.pages for each in chosen),
-            queued=int8s(each.queued + added.get(each.domain_id, 0) for each in chosen),
-            recount=int8s(recount_due(each.domain_id, each.polite_ms) for each in chosen),
+            ids=int8s(end.domain_id for end in ends),
+            moments=int8s(-1 if end.ready_at is None else end.ready_at for end in ends),
+            polite=int8s(end.polite_ms for end in ends),
+            failures=int8s(end.failures for end in ends),
+            pages=int8s(end.pages for end in ends),
+            queued=int8s(end.queued for end in ends),
+            chunks=int8s(each.chunks for each in ended),
         )
-        self._asleep.extend((now, ident) for ident, sleeps in rows if sleeps)
+
+    # -- asleep -------------------------------------------------------------------------------
+    # The race: an engine brings a URL to a domain and sees that it is held; at the same time its
+    # holder puts it to sleep, and does not see the URL, which is not yet committed. Nobody waits
+    # for anybody. Instead, `release` notes who sleeps and how many chunks it had. When all
+    # transactions are over that were under way when somebody saw the note, the chunks are counted
+    # once more.
 
     def recheck(self, now: int) -> None:
-        """Wake domains that were released as idle, or as waiting for retries alone, though a URL
-        was on its way.
-
-        The race: an engine adds a URL to a domain and sees that it is held; at the same time its
-        holder releases it as idle, and does not see the URL, which is not yet committed. RECHECK_MS
-        later both have committed. `rechecked` forgets the domains after the transaction.
-        """
-        due = takewhile(lambda each: each[0] <= now - RECHECK_MS, self._asleep)
-        self.wake({ident: 0 for _, ident in due}, now)
+        """Wake those who sleep and got a URL, from time to time."""
+        if now >= self._recheck_at:
+            self.wake_grown(now)
 
     def rechecked(self, now: int) -> None:
-        while self._asleep and self._asleep[0][0] <= now - RECHECK_MS:
-            self._asleep.popleft()
+        """After that transaction: look who else sleeps."""
+        if now >= self._recheck_at:
+            self._recheck_at = now + RECHECK_MS
+            self.see_asleep()
+
+    def see_asleep(self) -> None:
+        """From now on it is known who may have found them awake. Outside of any transaction."""
+        self._store.run(lambda: self._store.execute("asleep_seen", limit=RECHECKS))
+
+    def wake_grown(self, now: int) -> None:
+        """Wake those of them that got a URL meanwhile; forget the others."""
+        values = {"limit": RECHECKS, "before": now - LONGEST_MS}
+        grown = self._store.rows("asleep_over", **values)
+        self.wake({row[0]: 0 for row in grown}, now)
 
     # -- idle -> ready ------------------------------------------------------------------------
 
@@ -211,14 +224,14 @@ class Tokens:
             self._store.execute("stand_in_line", moments=int8s(moments), **values)
 
     def wake(self, queued: Mapping[int, int], now: int) -> None:
-        """Domains that are idle, or only wait for retries, are ready if they have other URLs; how
-        many came in, by domain."""
+        """Those of these domains that are idle, or only wait for retries, are ready; how many URLs
+        came in, by domain."""
         if queued:
             ids = sorted(queued)
             counts = int8s(queued[ident] for ident in ids)
             values = {"ids": int8s(ids), "queued": counts, "now": now}
             self._store.execute("wake_idle", **values)
-            self._store.execute("wake_waiting", waiting=WAITING, **values)
+            self._store.execute("wake_waiting", **values)
 
     def sweep(self) -> None:
         """A lost wake-up heals: every idle domain with something queued is ready again."""
@@ -231,12 +244,8 @@ class Tokens:
         """The domains of an engine that was just declared dead get in line; returns how many. A
         second rescuer finds none."""
         self._front = BEFORE_ALL
-        rules = self._store.rules
-        recounted = rules.max_pages_per_domain > 0
-        if recounted:
-            self._store.execute("recount_pages", engine_id=engine_id)
-        values = {"engine_id": engine_id, "since": since, "delay": rules.delay_ms}
-        return self._store.execute("take_over", recounted=recounted, **values).rowcount
+        values = {"engine_id": engine_id, "since": since, "delay": self._store.rules.delay_ms}
+        return self._store.execute("take_over", **values).rowcount
 
     def wait_longer(self, until: Iterable[tuple[int, int]]) -> None:
         """Domains, by id, are not visited before these moments."""
@@ -259,7 +268,7 @@ class Tokens:
             self._store.execute("wait_no_longer_later", **values)
 
 
-def _arrays(rows: Iterable[InLine]) -> dict[str, Any]:
+def _arrays(rows: Iterable[InLine]) -> dict[str, Int8s]:
     chosen = list(rows)
     return {
         "ids": int8s(each.id for each in chosen),

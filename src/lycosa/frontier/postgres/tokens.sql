@@ -40,8 +40,7 @@ ON CONFLICT DO NOTHING;
 UPDATE domains SET wait_at = 0 WHERE id = ANY (%(ids)s) AND wait_at > 0;
 
 -- held_unknown: domains that this engine holds without having heard of it (a commit was cut off)
-SELECT d.id, d.name, d.delay_ms, d.failures, d.pages + h.more_pages,
-    greatest(0, d.queued + h.more_queued), d.seeded
+SELECT d.id, d.name, d.delay_ms, d.failures, d.pages, d.queued, d.seeded
 FROM held AS h JOIN domains AS d ON d.id = h.id
 WHERE h.engine_id = %(engine_id)s AND h.id <> ALL (%(known)s);
 
@@ -54,52 +53,66 @@ WHERE h.id IS NULL LIMIT 1;
 -- held_by: a domain that an engine holds
 SELECT id FROM held WHERE engine_id = %(engine_id)s LIMIT 1;
 
--- release: domains are given back: ready when their first URL is due, idle without one; tells which were
--- held, and whether each sleeps: it is idle, or only waits for retries. The row of a domain is written
--- only if it must follow, on the conditions of `released.must_follow`
+-- release: domains are given back: ready from a moment on, or idle (a moment below 0); tells which were
+-- held, and whether each sleeps: it is idle, or only waits for retries. Who would sleep and has more
+-- chunks than its engine knows of is ready instead; who sleeps is noted, for one may be on its way. The
+-- row of a domain is written only if it must follow, on the conditions of `released.must_follow`
 WITH gone AS MATERIALIZED (
     DELETE FROM held AS h
-    USING unnest(%(ids)s, %(polite)s, %(failures)s, %(pages)s, %(queued)s, %(recount)s)
-        AS u (id, polite, failures, pages, queued, recount)
+    USING unnest(%(ids)s, %(moments)s, %(polite)s, %(failures)s, %(pages)s, %(queued)s, %(chunks)s)
+        AS u (id, moment, polite, failures, pages, queued, chunks)
     WHERE h.id = u.id AND h.engine_id + 0 = %(engine_id)s  -- "+ 0" as in any_not_held
-    RETURNING u.id, u.polite, u.failures, u.pages, u.queued, u.recount
+    RETURNING u.id, u.moment, u.polite, u.failures, u.pages, u.queued, u.chunks
 ), counted AS MATERIALIZED (
-    SELECT gone.id, gone.polite, gone.failures, gone.pages, gone.recount, head.ord,
-        CASE WHEN head.ord IS NULL THEN 0
-            WHEN gone.recount > 0 THEN (SELECT count(*) FROM (
-                SELECT 1 FROM queue WHERE domain_id = gone.id LIMIT %(cap)s + 1) AS found)
-            ELSE greatest(1, gone.queued) END AS queued,
-        head.ord IS NULL OR head.ord > %(waiting)s + gone.polite AS sleeps
-    FROM gone LEFT JOIN LATERAL (
-        SELECT ord FROM queue WHERE domain_id = gone.id ORDER BY ord LIMIT 1) AS head ON true
+    SELECT gone.*, CASE WHEN moment < 0 OR moment > polite
+        THEN (SELECT count(*) FROM log WHERE domain_id = gone.id) > gone.chunks
+        ELSE false END AS grown
+    FROM gone
+), looked AS MATERIALIZED (
+    SELECT id, polite, failures, pages, chunks, greatest(queued, grown::int4) AS queued,
+        CASE WHEN grown THEN polite ELSE moment END AS moment,
+        NOT grown AND moment < 0 AS idle,
+        NOT grown AND (moment < 0 OR moment > polite) AS sleeps
+    FROM counted
+), timed AS MATERIALIZED (
+    SELECT l.*, greatest(l.moment, d.not_before) AS ready_at,
+        CASE WHEN l.sleeps AND NOT l.idle THEN greatest(l.moment, d.not_before) ELSE 0 END AS wait_at,
+        d.polite_at AS polite_before, d.wait_at AS wait_before, d.failures AS failures_before,
+        d.pages AS pages_before, d.queued AS queued_before
+    FROM looked AS l JOIN domains AS d ON d.id = l.id
 ), back AS MATERIALIZED (
-    SELECT c.*, d.pages AS pages_before, d.queued AS queued_before,
-        greatest(c.polite, d.not_before, c.ord - %(waiting)s) AS ready_at,
-        c.sleeps OR c.recount > 0 OR d.polite_at = 0 AND c.pages <= d.pages OR d.wait_at > 0
-            OR d.failures <> c.failures OR d.pages <> c.pages AND %(page_cap)s > 0
-            OR c.pages > 2 * d.pages + %(few)s OR d.pages > 2 * c.pages + %(few)s
-            OR abs(c.queued - d.queued) > %(cap)s / 16
-            OR (d.queued < %(cap)s) <> (c.queued < %(cap)s)
-            OR c.queued > 2 * d.queued + %(few)s OR d.queued > 2 * c.queued + %(few)s AS follows
-    FROM counted AS c JOIN domains AS d ON d.id = c.id
+    SELECT t.*, t.idle OR t.wait_at <> t.wait_before
+        OR t.polite_before = 0 AND t.pages <= t.pages_before OR t.failures <> t.failures_before
+        OR t.pages <> t.pages_before AND CASE WHEN %(page_cap)s > 0 THEN true
+            ELSE t.pages > 2 * t.pages_before + %(few)s OR t.pages_before > 2 * t.pages + %(few)s END
+        OR t.queued <> t.queued_before AND CASE WHEN %(cap)s > 0
+            THEN abs(t.queued - t.queued_before) > %(cap)s / 16
+                OR (t.queued_before < %(cap)s) <> (t.queued < %(cap)s)
+            ELSE t.queued > 2 * t.queued_before + %(few)s
+                OR t.queued_before > 2 * t.queued + %(few)s END AS follows
+    FROM timed AS t
 ), followed AS (
-    UPDATE domains AS d SET idle = back.ord IS NULL, polite_at = back.polite,
-        wait_at = CASE WHEN back.sleeps AND back.ord IS NOT NULL THEN back.ready_at ELSE 0 END,
+    UPDATE domains AS d SET idle = back.idle, polite_at = back.polite, wait_at = back.wait_at,
         failures = back.failures, pages = back.pages, queued = back.queued
     FROM back WHERE d.id = back.id AND back.follows
 ), stands AS (
     INSERT INTO ready (ready_at, id, more_pages, more_queued)
     SELECT ready_at, id, CASE WHEN follows THEN 0 ELSE pages - pages_before END,
         CASE WHEN follows THEN 0 ELSE queued - queued_before END
-    FROM back WHERE ord IS NOT NULL
+    FROM back WHERE NOT idle
+    ON CONFLICT DO NOTHING
+), rests AS (
+    INSERT INTO asleep (id, chunks, since_ms, slept)
+    SELECT id, chunks, %(now)s, pg_current_xact_id() FROM back WHERE sleeps
+    ON CONFLICT (id) DO UPDATE
+    SET chunks = excluded.chunks, since_ms = excluded.since_ms, slept = excluded.slept, below = NULL
 )
 SELECT id, sleeps FROM back;
 
 -- wake_idle: idle domains got URLs
 WITH woken AS (
     UPDATE domains AS d SET idle = false, queued = d.queued + u.queued
-    FROM unnest(%(ids)s, %(queued)s) AS u (id, queued)
-    WHERE d.id = u.id AND d.idle AND EXISTS (SELECT 1 FROM queue AS q WHERE q.domain_id = d.id)
+    FROM unnest(%(ids)s, %(queued)s) AS u (id, queued) WHERE d.id = u.id AND d.idle
     RETURNING greatest(d.polite_at, d.not_before, %(now)s) AS ready_at, d.id
 )
 INSERT INTO ready (ready_at, id) SELECT * FROM woken
@@ -112,7 +125,6 @@ WITH gone AS (
     USING unnest(%(ids)s, %(queued)s) AS u (id, queued) JOIN domains AS d ON d.id = u.id
     WHERE r.ready_at = d.wait_at AND r.id = d.id
         AND d.wait_at > greatest(d.polite_at, d.not_before, %(now)s)
-        AND EXISTS (SELECT 1 FROM queue AS q WHERE q.domain_id = d.id AND q.ord < %(waiting)s)
     RETURNING r.id, r.more_pages, r.more_queued, u.queued
 ), moved AS (
     UPDATE domains AS d SET wait_at = 0, queued = d.queued + gone.queued
@@ -125,11 +137,34 @@ ON CONFLICT DO NOTHING;
 
 -- sweep: a lost wake-up heals: every idle domain with something queued is ready again
 WITH woken AS (
-    UPDATE domains SET idle = false WHERE idle AND id IN (SELECT domain_id FROM queue)
+    UPDATE domains SET idle = false WHERE idle AND queued > 0
     RETURNING greatest(polite_at, not_before) AS ready_at, id
 )
 INSERT INTO ready (ready_at, id) SELECT * FROM woken
 ON CONFLICT DO NOTHING;
+
+-- asleep_seen: of those who fell asleep before this statement began: whoever found one of them awake has
+-- a lower number than the transaction of this statement, which gets its number now. So it has to be the
+-- only statement of its transaction
+WITH found AS MATERIALIZED (
+    SELECT id FROM asleep
+    WHERE below IS NULL AND pg_visible_in_snapshot(slept, pg_current_snapshot())
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE asleep AS a SET below = pg_current_xact_id() FROM found WHERE a.id = found.id;
+
+-- asleep_over: they need not be looked at any more; tells those that got a chunk nobody has read. A
+-- transaction that is older than `before` is none of ours, on whatever database of the server it is
+WITH first AS MATERIALIZED (
+    SELECT id FROM asleep WHERE below IS NOT NULL ORDER BY below LIMIT %(limit)s
+), over AS MATERIALIZED (
+    SELECT a.id FROM first JOIN asleep AS a ON a.id = first.id
+    WHERE a.below <= pg_snapshot_xmin(pg_current_snapshot()) OR a.since_ms < %(before)s
+    FOR UPDATE OF a SKIP LOCKED
+), gone AS MATERIALIZED (
+    DELETE FROM asleep AS a USING over WHERE a.id = over.id RETURNING a.id, a.chunks
+)
+SELECT id FROM gone WHERE (SELECT count(*) FROM log WHERE domain_id = gone.id) > chunks;
 
 -- take_over: its domains wait one delay from the last moment it could have fetched; who comes late finds
 -- none of them
@@ -138,7 +173,7 @@ WITH gone AS (
 )
 INSERT INTO ready (ready_at, id, more_pages, more_queued)
 SELECT greatest(%(since)s + greatest(d.delay_ms, %(delay)s), d.polite_at, d.not_before), d.id,
-    CASE WHEN %(recounted)s THEN 0 ELSE gone.more_pages END, gone.more_queued
+    gone.more_pages, gone.more_queued
 FROM gone JOIN domains AS d ON d.id = gone.id
 ON CONFLICT DO NOTHING;
 
@@ -149,11 +184,6 @@ SELECT greatest(%(since)s + greatest(d.delay_ms, %(delay)s), d.polite_at, d.not_
     gone.more_pages, gone.more_queued
 FROM gone JOIN domains AS d ON d.id = gone.id
 ON CONFLICT DO NOTHING;
-
--- recount_pages: a dead engine did not say how many pages it got of its domains
-UPDATE domains AS d SET pages = (
-    SELECT count(*) FROM pages AS p WHERE p.domain_id = d.id AND p.status > 0)
-FROM held AS h WHERE h.engine_id = %(engine_id)s AND d.id = h.id;
 
 -- wait_longer: domains wait for longer, wherever they stand: somebody learnt of it too late
 UPDATE domains AS d SET not_before = greatest(d.not_before, u.until)

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from lycosa.frontier import queries
 from lycosa.frontier.keys import FINISHED_KEY
+from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.sqlite.add import Adder
+from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.store import SqliteStore
-from lycosa.frontier.states import found_order
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.outcomes import Outcome
-from lycosa.records import NO_URL
 from lycosa.urls.canonical import split
 
 SQL = queries.load("sqlite")
@@ -24,9 +24,10 @@ SQL = queries.load("sqlite")
 class PagesAgain:
     """See `SupervisorFrontier`."""
 
-    def __init__(self, store: SqliteStore, adder: Adder) -> None:
+    def __init__(self, store: SqliteStore, logs: Logs, adder: Adder) -> None:
         self._store = store
         self._db = store.db
+        self._logs = logs
         self._adder = adder
 
     def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
@@ -60,18 +61,30 @@ class PagesAgain:
         return done
 
     def _enter_again(self, done: list[Done], now: int) -> None:
-        for ident, fp, url, depth, _, outcome in done:
-            order, flags = found_order(depth, now), flags_again(url, depth, outcome)
-            self._db.execute(SQL["queue_insert"], (ident, order, fp, url, depth, 0, flags))
-            self._db.execute(SQL["seen_again"], (ident, fp, order))
+        read = self._logs.read({page[0] for page in done})
+        puts = []
+        for ident, pages in _by_domain(done).items():
+            urls = [
+                (fp, url, depth, flags_again(url, depth, outcome))
+                for _, fp, url, depth, _, outcome in pages
+            ]
+            puts += [
+                (ident, chunk)
+                for chunk in delivery(
+                    ident,
+                    self._store.epoch_ms,
+                    now,
+                    reopened=urls,
+                    newest_stamp=read[ident].newest_stamp,
+                    taken_back=sum(1 for page in pages if page[4]),
+                )
+            ]
+        self._logs.insert(puts)
         origins = sorted({(page[0], split(page[2]).origin) for page in done})
         self._db.executemany(SQL["origins_again"], origins)
 
     def _count_again(self, done: list[Done], now: int) -> None:
-        queued = Counter(page[0] for page in done)
-        for ident, state in self._adder.states(sorted(queued)).items():
-            link = (ident, 0, NO_URL, 0, "", 0)  # only its domain counts
-            self._adder.wake(link, state, queued[ident], now, seed=False)
+        self._adder.wake(Counter(page[0] for page in done), now)
         responses = Counter(page[0] for page in done if page[4])
         less = [(count, ident) for ident, count in responses.items()]
         self._db.executemany(SQL["domain_pages_less"], less)
@@ -86,3 +99,10 @@ class PagesAgain:
         outcomes = counted(self._store.one("outcomes_taken"), (), changes)
         values = {"pages": pages, "queued": queued, "outcomes": outcomes}
         self._db.execute(SQL["account_again"], values)
+
+
+def _by_domain(done: list[Done]) -> dict[int, list[Done]]:
+    groups: dict[int, list[Done]] = {}
+    for page in done:
+        groups.setdefault(page[0], []).append(page)
+    return groups

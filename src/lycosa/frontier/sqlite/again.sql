@@ -15,10 +15,6 @@ UPDATE pages SET warc_segment = 0, warc_offset = 0 WHERE domain_id = ? AND fp = 
 -- segment_shorten: less of a segment is left than was committed
 UPDATE segments SET length = ? WHERE kind = ? AND id = ? AND length > ?;
 
--- seen_again: where its queue row is now
-INSERT INTO seen (domain_id, fp, ord) VALUES (?, ?, ?)
-ON CONFLICT (domain_id, fp) DO UPDATE SET ord = excluded.ord;
-
 -- origins_again: an origin that failed for good is tried again
 UPDATE origins SET failures = 0, retry_ms = 0, reason = ''
 WHERE domain_id = ? AND origin = ? AND (failures > 0 OR reason <> '');

@@ -14,6 +14,7 @@ from lycosa.clock import engine_now
 from lycosa.errors import Damaged, DiskFull, StoreError, StoreGone, UserError
 from lycosa.frontier import formats, queries
 from lycosa.frontier.open import DATABASE, HELPERS
+from lycosa.frontier.sqlite.rows_to_log import ROWS_GONE, rows_to_log
 
 BUSY_MS = 60_000  # SQLite's busy handler is unfair: saturated writers may wait for seconds
 BEGIN_AGAIN = 0.002  # seconds between two tries of somebody who has no turn
@@ -190,6 +191,8 @@ def migrate(db: sqlite3.Connection) -> int:
     found = _format(db)
     formats.check_not_newer(found, "sqlite")
     for number, text in enumerate(steps[found:], start=found + 1):
+        if number == ROWS_GONE and found:
+            rows_to_log(db)
         db.executescript(f"BEGIN IMMEDIATE;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
     return found
 

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from lycosa.errors import Bug
 from lycosa.frontier import queries
+from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.sqlite.connection import errors_mapped
+from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.store import SqliteStore
 from lycosa.frontier.sqlite.tokens import Tokens
 from lycosa.urls.domains import domain_id as id_of
@@ -17,9 +19,10 @@ SQL = queries.load("sqlite")
 class EngineTable:
     """See `EngineFrontier` and `SupervisorFrontier`."""
 
-    def __init__(self, store: SqliteStore, tokens: Tokens) -> None:
+    def __init__(self, store: SqliteStore, tokens: Tokens, logs: Logs) -> None:
         self._store = store
         self._db = store.db
+        self._logs = logs
         self._tokens = tokens
 
     def register(self, host: str, pid: int, node: str = "", directory: str = "") -> int:
@@ -83,5 +86,9 @@ class EngineTable:
         return 0
 
     def note_crash(self, domain_id: int, order: int, fp: int) -> bool:
-        with self._store.transaction():
-            return self._db.execute(SQL["note_crash"], (domain_id, order, fp)).rowcount > 0
+        with self._store.transaction() as now:
+            if self._logs.read([domain_id])[domain_id].state(fp) != "queued":
+                return False
+            chunks = delivery(domain_id, self._store.epoch_ms, now, kills=[(fp, 1)])
+            self._logs.insert([(domain_id, chunk) for chunk in chunks])
+            return True

@@ -17,7 +17,3 @@ SELECT id FROM engines WHERE NOT dead;
 
 -- everyone: every engine that ever worked on this crawl
 SELECT id FROM engines WHERE id > 0;
-
--- note_crash: an engine died while it parsed this URL; 16 is Flag.KILL, which counts to three
-UPDATE queue SET flags = flags + 16
-WHERE domain_id = ? AND ord = ? AND fp = ? AND flags < 48;

@@ -5,15 +5,16 @@ Owns the statements about `answers` and `slots`; errands themselves are queued U
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import astuple
 
 import orjson
 
 from lycosa.frontier import queries
-from lycosa.frontier.answers import asked_for, hand_out, spaced
+from lycosa.frontier.answers import asked_for, hand_out, last_errand, spaced
+from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.rules import ANSWER_MS
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
-from lycosa.frontier.states import WAITING
 from lycosa.frontier.values import Deferral, Link
 from lycosa.records import Lease, SharedRobots
 
@@ -49,21 +50,27 @@ class Errands:
                 if self._db.execute(SQL["claim"], {**values, "address": address}).rowcount
             }
 
-    def needed(self, errands: list[Link], now: int) -> list[Link]:
-        """Those that nobody has queued yet, or made since somebody asked for them."""
+    def unanswered(self, errands: list[Link], now: int) -> list[Link]:
+        """Those to which there is no good answer, each once."""
         if not errands:
             return []
         found = {link[:2]: link for link in errands}
         values = {"keys": orjson.dumps(list(found)).decode(), "since": now - ANSWER_MS}
-        needless = set(self._db.execute(SQL["needless"], values))
-        return [link for key, link in found.items() if key not in needless]
+        answered = set(self._db.execute(SQL["answered"], values))
+        return [link for key, link in found.items() if key not in answered]
 
-    def spaced(self, errands: list[Link], now: int) -> list[Deferral]:
+    def spaced(
+        self, errands: list[Link], logs: Mapping[int, DomainLog], now: int
+    ) -> list[Deferral]:
+        """When each of these, which are new to the logs, has its turn."""
         if not errands:
             return []
-        ids = json_ids([link[0] for link in errands])
-        rows = self._db.execute(SQL["last_errands"], {"ids": ids, "waiting": WAITING})
-        return spaced(errands, rows, now, self._store.rules.delay_ms)
+        ids = json_ids(sorted({link[0] for link in errands}))
+        last = [
+            (ident, delay, last_errand(logs[ident]))
+            for ident, delay in self._db.execute(SQL["own_delays"], (ids,))
+        ]
+        return spaced(errands, last, now, self._store.rules.delay_ms)
 
     def answer(self, answers: list[SharedRobots], now: int) -> None:
         """Keep what came of errands for those who asked."""

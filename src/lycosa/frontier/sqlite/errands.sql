@@ -5,17 +5,13 @@ SELECT domain_id, fp, url, fetched_ms, status, location, rules FROM (
     CROSS JOIN answers AS a ON a.domain_id = k.domain_id AND a.fp = k.fp)
 WHERE total <= :budget;
 
--- needless: which errands are queued or have a good answer: [domain, fp] in pairs
+-- answered: which errands have a good answer: [domain, fp] in pairs
 SELECT value ->> 0, value ->> 1 FROM json_each(:keys)
-WHERE EXISTS (SELECT 1 FROM seen WHERE domain_id = value ->> 0 AND fp = value ->> 1)
-    OR EXISTS (SELECT 1 FROM answers WHERE domain_id = value ->> 0 AND fp = value ->> 1
-        AND status > 0 AND fetched_ms >= :since);
+WHERE EXISTS (SELECT 1 FROM answers WHERE domain_id = value ->> 0 AND fp = value ->> 1
+    AND status > 0 AND fetched_ms >= :since);
 
--- last_errands: the delay of each domain, and the place of the last errand (8) in its waiting lane
-SELECT id, delay_ms, (
-    SELECT ord FROM queue WHERE domain_id = domains.id AND ord >= :waiting AND flags & 8
-    ORDER BY ord DESC LIMIT 1)
-FROM domains WHERE id IN (SELECT value FROM json_each(:ids));
+-- own_delays: the delay that each domain asks for (ids as JSON)
+SELECT id, delay_ms FROM domains WHERE id IN (SELECT value FROM json_each(?));
 
 -- answer_upsert: what came of an errand
 INSERT INTO answers (domain_id, fp, url, fetched_ms, status, location, rules)

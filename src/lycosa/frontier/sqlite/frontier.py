@@ -18,7 +18,9 @@ from lycosa.frontier.sqlite.errands import Errands
 from lycosa.frontier.sqlite.history import HistoryTable
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
+from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.overview import Overview
+from lycosa.frontier.sqlite.planning import Planner
 from lycosa.frontier.sqlite.store import SqliteStore
 from lycosa.frontier.sqlite.tokens import Tokens
 
@@ -40,11 +42,12 @@ class SqliteFrontier:
     ) -> None:
         self.rules = rules
         self.store = store = SqliteStore(path, rules, now_ms, create=create, turns=turns)
-        tokens, errands = Tokens(store), Errands(store)
-        adder, leases = Adder(store, tokens), Leases(store, tokens, errands)
-        engines, overview = EngineTable(store, tokens), Overview(store, tokens)
-        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, adder)
-        commits = Commits(store, tokens, leases, adder, errands, left_out)
+        tokens, logs, errands = Tokens(store), Logs(store), Errands(store)
+        adder, leases = Adder(store, tokens, logs), Leases(store, tokens, logs, errands)
+        engines, overview = EngineTable(store, tokens, logs), Overview(store, tokens)
+        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, logs, adder)
+        planner = Planner(store, logs, adder, errands)
+        commits = Commits(store, tokens, leases, planner, adder, errands, left_out)
 
         # What engines call.
         self.register = engines.register

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lycosa.frontier import queries
+from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.errands import Errands
+from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.store import SqliteStore, in_lists
 from lycosa.frontier.sqlite.tokens import Tokens
-from lycosa.frontier.states import WAITING
-from lycosa.records import Lease, Origin, QueuedUrl, Url
+from lycosa.records import Lease, Origin, QueuedUrl
 
 SQL = queries.load("sqlite")
 
@@ -23,10 +24,11 @@ SQL = queries.load("sqlite")
 class Leases:
     """See `EngineFrontier`."""
 
-    def __init__(self, store: SqliteStore, tokens: Tokens, errands: Errands) -> None:
+    def __init__(self, store: SqliteStore, tokens: Tokens, logs: Logs, errands: Errands) -> None:
         self._store = store
         self._db = store.db
         self._tokens = tokens
+        self._logs = logs
         self._errands = errands
         self._held: dict[int, int] = {}  # engine by domain, as far as engines here know
         self._unsure = False  # engines here may hold domains that they were not told of
@@ -54,8 +56,15 @@ class Leases:
         for ids in in_lists(list(by_id)):
             for row in self._db.execute(SQL["origins_of"], (ids,)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
-        for ident, urls in self._next_urls(list(by_id), now).items():
-            by_id[ident].urls = urls
+        read = self._logs.read(by_id)
+        for lease in leases:
+            log = read[lease.domain_id]
+            counts = log.counts()
+            lease.urls, lease.pages, lease.queued = (
+                self._run(log, now),
+                counts.responses,
+                counts.queued,
+            )
         self._errands.tell_answers(leases)
 
     def forget(self, ids: Iterable[int]) -> None:
@@ -65,31 +74,16 @@ class Leases:
 
     @errors_mapped
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
-        return self._next_urls(domain_ids, self._store.now_ms())
+        now = self._store.now_ms()
+        read = self._logs.read(domain_ids)
+        return {ident: self._run(read[ident], now) for ident in domain_ids}
 
-    def _next_urls(self, domain_ids: list[int], now: int) -> dict[int, list[QueuedUrl]]:
-        values = {"waiting": WAITING, "now": now, "limit": self._store.rules.run_urls}
-        runs: dict[int, list[QueuedUrl]] = {}
-        for ids in in_lists(domain_ids):
-            found = self._store.rows("next_urls", {"ids": ids, **values})
-            runs.update({ident: self._run(rows) for ident, rows in found})
-        return runs
-
-    def _run(self, rows: Iterable[tuple[int, int, Url, int, int, int]]) -> list[QueuedUrl]:
-        """As many as memory is meant for; at least one."""
-        urls: list[QueuedUrl] = []
-        budget = self._store.rules.run_bytes
-        for order, fp, url, depth, attempts, flags in rows:
-            budget -= len(url)
-            if budget < 0 and urls:
-                break
-            urls.append(QueuedUrl(fp, url, depth, order, attempts, flags))
-        return urls
+    def _run(self, log: DomainLog, now: int) -> list[QueuedUrl]:
+        """As many URLs as memory is meant for; at least one."""
+        rules = self._store.rules
+        return log.next(now, rules.run_urls, rules.run_bytes)
 
     @errors_mapped
     def settled(self, targets: list[tuple[int, int]]) -> set[tuple[int, int]]:
-        return {each for each in targets if self._settled(*each)}
-
-    def _settled(self, domain_id: int, fp: int) -> bool:
-        order = self._store.one("seen_order", (domain_id, fp))
-        return order is not None and self._store.one("is_queued", (domain_id, order, fp)) is None
+        read = self._logs.read({ident for ident, _ in targets})
+        return {(ident, fp) for ident, fp in targets if read[ident].state(fp) == "done"}

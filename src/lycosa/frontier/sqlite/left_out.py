@@ -10,7 +10,7 @@ from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.values import Committed, LeftOut
-from lycosa.records import QueuedUrl
+from lycosa.records import Flag, QueuedUrl
 
 SQL = queries.load("sqlite")
 
@@ -24,10 +24,15 @@ class LeftOutUrls:
         self._adder = adder
 
     def leave_out(self, urls: list[tuple[int, QueuedUrl]]) -> None:
-        """An exclusion took these, by domain, out of the queue."""
+        """An exclusion took these, by domain, out of the queue. Errands are not kept: who waited
+        for one hears that there is no answer, and asks anew if need be."""
         self._db.executemany(
             SQL["left_out_insert"],
-            [(ident, url.fp, url.url, url.depth, url.flags) for ident, url in urls],
+            [
+                (ident, url.fp, url.url, url.depth, url.flags)
+                for ident, url in urls
+                if not url.flags & Flag.ERRAND
+            ],
         )
 
     def trim(self) -> None:

@@ -39,14 +39,6 @@ SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, ai
 SELECT origin, fetched_ms, status, rules, failures, retry_ms, reason, detail, aim, hops,
     asked_ms FROM origins WHERE domain_id = :id AND origin = :origin;
 
--- queue_row: the queue row of a URL
-SELECT q.ord, q.url, q.depth, q.attempts, q.flags
-FROM seen AS s JOIN queue AS q ON q.domain_id = s.domain_id AND q.ord = s.ord AND q.fp = s.fp
-WHERE s.domain_id = :id AND s.fp = :fp;
-
--- queue_ahead: how many URLs of its domain come before it, counted no further than a limit
-SELECT count(*) FROM (SELECT 1 FROM queue WHERE domain_id = :id AND ord < :ord LIMIT :limit);
-
 -- all_domains: every domain
 SELECT id, name FROM domains;
 
@@ -55,15 +47,6 @@ SELECT name FROM domains WHERE id IN (SELECT value FROM json_each(:ids)) ORDER B
 
 -- some_domains: some of the domains that are known
 SELECT name FROM domains LIMIT :limit;
-
--- queued_count: how many URLs of these domains are queued
-SELECT count(*) FROM queue WHERE domain_id IN (SELECT value FROM json_each(:ids));
-
--- queued_of: the queued URLs of a domain
-SELECT url FROM queue WHERE domain_id = :id;
-
--- queued_all: all queued URLs
-SELECT url FROM queue;
 
 -- exclusion_delete: one less
 DELETE FROM exclusions WHERE line = :line;

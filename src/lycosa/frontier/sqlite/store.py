@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ import orjson
 
 from lycosa.errors import Fenced
 from lycosa.frontier import queries
+from lycosa.frontier.keys import EPOCH_KEY
+from lycosa.frontier.log import packers
+from lycosa.frontier.log.dictionary import dictionary
 from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.sqlite.connection import (
     BEGIN_AGAIN,
@@ -90,6 +93,16 @@ class SqliteStore:
             migrate(self.db)
         else:
             check_format(self.db)
+        self._share_dictionaries()
+
+    @errors_mapped
+    def _share_dictionaries(self) -> None:
+        """The store knows the dictionary that this process packs with, and this process all those
+        of the store."""
+        stored = dict(self.db.execute(SQL["dictionaries"]).fetchall())
+        packers.learn_all(stored)
+        if packers.CURRENT not in stored:
+            self.db.execute(SQL["dictionary_put"], (packers.CURRENT, dictionary(packers.CURRENT)))
 
     # -- transactions -------------------------------------------------------------------------
 
@@ -196,6 +209,11 @@ class SqliteStore:
             changed += self.db.execute(for_rows(SQL[query], most), values).rowcount
             at += most
         return changed
+
+    @cached_property
+    def epoch_ms(self) -> int:
+        """The moment from which logs count time."""
+        return int(self.one("setting_get", {"key": EPOCH_KEY}) or 0)
 
     def put(self, settings: Mapping[str, Any]) -> None:
         """Store settings of the crawl, inside a transaction of the caller."""

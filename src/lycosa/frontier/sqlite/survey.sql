@@ -45,19 +45,8 @@ FROM (SELECT outcome, language, label, status > 0 AS responded FROM pages WHERE 
     LIMIT :most)
 GROUP BY 1, 2, 3;
 
--- queued_here: how many URLs of a domain are queued, counted no further than a limit
-SELECT count(*) AS queued FROM (SELECT 1 FROM queue WHERE domain_id = :id LIMIT :most);
-
 -- recorded_ms: when the page with a number, or the next one, was done
 SELECT fetched_ms FROM pages WHERE id >= :id ORDER BY id LIMIT 1;
-
--- queue_of: the queue of a domain behind a place in it
-SELECT domain_id, ord, fp, url, depth, attempts, flags FROM queue
-WHERE domain_id = :id AND (ord, fp) > (:ord, :fp) ORDER BY ord, fp LIMIT :limit;
-
--- queue_after: the queue of all domains behind a place in it
-SELECT domain_id, ord, fp, url, depth, attempts, flags FROM queue
-WHERE (domain_id, ord, fp) > (:id, :ord, :fp) ORDER BY domain_id, ord, fp LIMIT :limit;
 
 -- held_domains: some domains that engines hold
 SELECT d.id, d.name, h.engine_id FROM held AS h CROSS JOIN domains AS d ON d.id = h.id

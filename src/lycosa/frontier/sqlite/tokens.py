@@ -2,7 +2,7 @@
 
 Owns `ready`, `held` and `domains.idle` (the table of states is in `frontier.states`), and which row
 of `domains` a visit writes. All of it happens inside a transaction of the caller: the one lock on
-writing makes what was read there true until its end. Knows nothing of URLs but the head of a queue.
+writing makes what was read there true until its end. Knows nothing of URLs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from lycosa.errors import Fenced
 from lycosa.frontier import queries
-from lycosa.frontier.released import StoredRow, must_follow, recount_due
+from lycosa.frontier.released import DomainEnd, StoredRow, must_follow
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
-from lycosa.frontier.states import DomainState, domain_ready_ms
-from lycosa.frontier.values import Release
+from lycosa.frontier.states import DomainState
 from lycosa.log import get_logger
 from lycosa.records import Lease
 
@@ -59,9 +58,8 @@ class InLine(NamedTuple):
 
     def lease(self) -> Lease:
         assert self.name is not None
-        counts = (self.pages + self.more_pages, max(0, self.queued + self.more_queued))
-        known = (self.due_ms, self.delay_ms, self.failures, *counts, bool(self.seeded))
-        return Lease(self.id, self.name, *known)
+        known = (self.due_ms, self.delay_ms, self.failures, self.pages, self.queued)
+        return Lease(self.id, self.name, *known, bool(self.seeded))
 
 
 class Head(NamedTuple):
@@ -144,12 +142,10 @@ class Tokens:
         """Domains that an engine holds without having heard of it."""
         rows = self._store.rows("held_known", {"engine_id": engine_id})
         found = []
-        for ident, more_pages, more_queued, name, polite, not_before, *state in rows:
+        for ident, name, polite, not_before, delay, failures, seeded in rows:
             if ident not in known:
-                delay, failures, pages, queued, seeded = state
-                counts = (pages + more_pages, max(0, queued + more_queued))
-                known_of = (max(polite, not_before), delay, failures, *counts, bool(seeded))
-                found.append(Lease(ident, name, *known_of))
+                known_of = (max(polite, not_before), delay, failures, 0, 0, bool(seeded))
+                found.append(Lease(ident, name, *known_of))  # its log tells its counts
         return found
 
     def check_hold(self, engine_id: int, ids: Iterable[int]) -> None:
@@ -164,48 +160,24 @@ class Tokens:
 
     # -- held -> ready or idle ----------------------------------------------------------------
 
-    def release(self, engine_id: int, released: Sequence[Release], added: dict[int, int]) -> None:
-        """An engine gives domains back; `added` says how many URLs came since, by domain."""
-        if not released:
+    def release(self, engine_id: int, ends: Sequence[DomainEnd]) -> None:
+        """An engine gives domains back."""
+        if not ends:
             return
-        values = {"ids": json_ids([each.domain_id for each in released]), "engine_id": engine_id}
-        states = {row[0]: row for row in self._store.rows("held_states", values)}
-        ready, rows = [], []
-        for each in released:
-            ident, head, *said = states[each.domain_id]
-            at = domain_ready_ms(each.polite_ms, head)
-            row, before = self._row(each, at, added.get(ident, 0)), StoredRow._make(said)
-            pages, queued = row[-2:]
-            if written := self._is_written(queued, each, at, before):
-                rows.append((ident, *row))
-            if at is not None:
-                ahead = (0, 0) if written else (pages - before.pages, queued - before.queued)
-                ready.append((at, ident, *ahead))
+        values = {"ids": json_ids([end.domain_id for end in ends]), "engine_id": engine_id}
+        said = {row[0]: StoredRow._make(row[1:]) for row in self._store.rows("held_states", values)}
+        ready, written = [], []
+        for end in ends:
+            row = said[end.domain_id]
+            more = (end.pages - row.pages, end.queued - row.queued)
+            if must_follow(row, end, self._store.rules):
+                written.append(_row(end))
+                more = (0, 0)
+            if end.ready_at is not None:
+                ready.append((end.ready_at, end.domain_id, *more))
         self._db.execute(SQL["held_delete"], values)
         self._store.write_rows("ready_insert", sorted(ready))
-        self._store.write_rows("released", rows)
-
-    def _row(
-        self, release: Release, ready: int | None, added: int
-    ) -> tuple[int, int, int, int, int, int]:
-        """What the row of a domain would say after a release."""
-        polite = release.polite_ms
-        idle, wait = int(ready is None), ready if ready is not None and ready > polite else 0
-        queued = 0 if ready is None else max(1, release.queued + added)
-        if ready is not None and recount_due(release.domain_id, polite):
-            limit = self._store.rules.max_queued_per_domain + 1
-            queued = self._store.one("queue_count", (release.domain_id, limit))
-        return idle, polite, wait, release.failures, release.pages, queued
-
-    def _is_written(
-        self, queued: int, release: Release, ready: int | None, before: StoredRow
-    ) -> bool:
-        return (
-            ready is None
-            or ready > release.polite_ms
-            or recount_due(release.domain_id, release.polite_ms)
-            or must_follow(before, release, queued, self._store.rules)
-        )
+        self._store.write_rows("released", written)
 
     # -- idle -> ready ------------------------------------------------------------------------
 
@@ -234,11 +206,7 @@ class Tokens:
     def take_over(self, engine_id: int, since: int) -> int:
         """The domains of an engine that was just declared dead get in line; returns how many. A
         second rescuer finds none."""
-        rules = self._store.rules
-        values = {"engine_id": engine_id, "since": since, "delay": rules.delay_ms}
-        if rules.max_pages_per_domain:
-            self._db.execute(SQL["recount_pages"], values)
-            self._db.execute(SQL["recounted"], values)
+        values = {"engine_id": engine_id, "since": since, "delay": self._store.rules.delay_ms}
         rescued = self._db.execute(SQL["take_over"], values).rowcount
         self._db.execute(SQL["held_forget"], values)
         return rescued
@@ -254,3 +222,10 @@ class Tokens:
         longer = ("wait_as_much_longer", "wait_as_much_longer_later")
         for query in longer if delay > before else ("wait_no_longer", "wait_no_longer_later"):
             self._db.execute(SQL[query], values)
+
+
+def _row(end: DomainEnd) -> tuple[int, ...]:
+    """What the row of a domain says after a release."""
+    idle = int(end.ready_at is None)
+    counts = (end.failures, end.pages, end.queued)
+    return (end.domain_id, idle, end.polite_ms, end.wait_at, *counts)

@@ -24,21 +24,23 @@ ON CONFLICT DO NOTHING;
 UPDATE domains SET wait_at = 0 WHERE id IN (SELECT value FROM json_each(?));
 
 -- held_known: what an engine holds and was handed out or not
-SELECT json_group_array(json_array(h.id, h.more_pages, h.more_queued, d.name, d.polite_at,
-    d.not_before, d.delay_ms, d.failures, d.pages, d.queued, d.seeded))
+SELECT json_group_array(json_array(h.id, d.name, d.polite_at, d.not_before, d.delay_ms, d.failures,
+    d.seeded))
 FROM held AS h JOIN domains AS d ON d.id = h.id WHERE h.engine_id = :engine_id;
 
 -- any_not_held: a domain of a list that an engine does not hold
 SELECT value FROM json_each(:ids)
 WHERE NOT EXISTS (SELECT 1 FROM held WHERE id = value AND +engine_id = :engine_id) LIMIT 1;
 
--- held_states: of those domains of a list that an engine holds, the first row of the queue and what the
--- domain's row says (`+`: by id, not by a walk over all that the engine holds)
-SELECT json_group_array(json_array(
-    h.id, (SELECT ord FROM queue WHERE domain_id = h.id ORDER BY ord LIMIT 1),
-    d.polite_at, d.wait_at, d.failures, d.pages, d.queued))
+-- held_states: of those domains of a list that an engine holds, what the domain's row says (`+`: by id,
+-- not by a walk over all that the engine holds)
+SELECT json_group_array(json_array(h.id, d.polite_at, d.wait_at, d.failures, d.pages, d.queued))
 FROM held AS h JOIN domains AS d ON d.id = h.id
 WHERE h.id IN (SELECT value FROM json_each(:ids)) AND +h.engine_id = :engine_id;
+
+-- held_among: those domains of a list that an engine holds
+SELECT json_group_array(id) FROM held
+WHERE id IN (SELECT value FROM json_each(:ids)) AND +engine_id = :engine_id;
 
 -- held_delete: an engine gives domains back
 DELETE FROM held WHERE id IN (SELECT value FROM json_each(:ids)) AND +engine_id = :engine_id;
@@ -71,14 +73,6 @@ ON CONFLICT DO NOTHING;
 -- held_forget: a dead engine holds nothing
 DELETE FROM held WHERE engine_id = :engine_id;
 
--- recount_pages: a dead engine did not say how many pages it got of its domains
-UPDATE domains SET pages = (
-    SELECT count(*) FROM pages WHERE domain_id = domains.id AND status > 0)
-WHERE id IN (SELECT id FROM held WHERE engine_id = :engine_id);
-
--- recounted: the rows of these domains say it all
-UPDATE held SET more_pages = 0 WHERE engine_id = :engine_id;
-
 -- wait_longer: somebody learnt that a domain must wait for longer
 UPDATE domains SET not_before = max(not_before, :until) WHERE id = :id;
 
@@ -86,7 +80,7 @@ UPDATE domains SET not_before = max(not_before, :until) WHERE id = :id;
 SELECT id FROM held WHERE engine_id = ? LIMIT 1;
 
 -- sweep: a lost wake-up heals: every idle domain with something queued will be ready again
-UPDATE domains SET idle = 0 WHERE idle = 1 AND id IN (SELECT DISTINCT domain_id FROM queue)
+UPDATE domains SET idle = 0 WHERE idle = 1 AND queued > 0
 RETURNING max(polite_at, not_before), id;
 
 -- wait_as_much_longer: the delay grew: who waits since a visit does so for as much longer, and nobody

@@ -1,0 +1,172 @@
+"""What a batch does to the logs of domains, decided before its transaction. Pure.
+
+Owns how a batch is divided: a domain that the batch's engine holds gets one `LogPlan`, which
+changes its log as a whole; of a link to any other domain it is only asked whether that domain
+knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from lycosa.frontier.log.domain_log import DomainLog
+from lycosa.frontier.log.values import FoundUrl, Limits, LogChanges, LogPlan, LogPurge, UrlWait
+from lycosa.frontier.values import Batch, Deferral, Link, Purge
+from lycosa.records import FOUND, PageRow, QueuedUrl
+
+LinksOf = dict[int, list[Link]]  # by domain
+
+
+@dataclass(slots=True)
+class BatchPlan:
+    """What a batch does."""
+
+    own: dict[int, LogPlan] = field(default_factory=dict)  # to domains that its engine holds
+    found: LinksOf = field(default_factory=dict)  # URLs that are new to others
+    waits: dict[int, list[UrlWait]] = field(default_factory=dict)  # of errands among these
+    pages: list[PageRow] = field(default_factory=list)  # that are recorded
+    purged: list[tuple[Purge, list[QueuedUrl]]] = field(default_factory=list)
+    dropped: list[tuple[int, QueuedUrl, str]] = field(default_factory=list)  # of those, the queued
+
+    @property
+    def change(self) -> int:
+        """By how many URLs the queues of its own domains grow."""
+        return sum(plan.change for plan in self.own.values())
+
+
+def touched(batch: Batch) -> set[int]:
+    """The domains whose logs a batch may change, links and errands aside."""
+    return {
+        *(page.domain_id for page in batch.pages),
+        *(each.domain_id for each in batch.deferred),
+        *(each.domain_id for each in batch.purges),
+        *(each[0] for each in batch.dropped),
+        *(each.domain_id for each in batch.released),
+    }
+
+
+def by_domain(links: Iterable[Link]) -> LinksOf:
+    """Links by their domain, each once: of the same URL, the one that was found first stays."""
+    found: dict[int, dict[int, Link]] = {}
+    for link in links:
+        found.setdefault(link[0], {}).setdefault(link[1], link)
+    return {ident: list(links.values()) for ident, links in found.items()}
+
+
+def unseen(links: list[Link], log: DomainLog) -> list[Link]:
+    """Those links of one domain that its log does not know."""
+    return [links[at] for at in log.unseen([link[1] for link in links])]
+
+
+def found_urls(links: Iterable[Link]) -> list[FoundUrl]:
+    """Links of one domain as its log takes them."""
+    return [(fp, url, depth, flags) for _, fp, url, depth, _, flags in links]
+
+
+def first_waits(deferred: Iterable[Deferral]) -> dict[int, list[UrlWait]]:
+    """The waits of URLs that are new, by domain."""
+    waits: dict[int, list[UrlWait]] = {}
+    for each in deferred:
+        wait = (each.url.fp, each.until_ms, each.attempts)
+        waits.setdefault(each.domain_id, []).append(wait)
+    return waits
+
+
+def plan_batch(
+    batch: Batch,
+    errands: tuple[list[Link], list[Deferral]],
+    held: Collection[int],
+    logs: Mapping[int, DomainLog],
+    now_ms: int,
+    limits: Limits,
+) -> BatchPlan:
+    """What a batch does. `errands`: those that are needed, and when each has its turn; `held`: the
+    domains among those of the batch that its engine holds; `logs`: those of all its domains."""
+    links = by_domain(batch.links + errands[0])
+    waits = first_waits(errands[1])
+    made = BatchPlan()
+    ours = (touched(batch) | links.keys()) & set(held)
+    done = _done(batch.pages, ours, logs)
+    for ident, changes in _changes(batch, done, links, waits, ours).items():
+        made.own[ident] = logs[ident].plan(changes, now_ms, limits)
+    for ident, found in links.items():
+        if ident not in held and (new := unseen(found, logs[ident])):
+            made.found[ident] = new
+    made.waits = {ident: each for ident, each in waits.items() if ident in made.found}
+    made.pages = _recorded(batch.pages, made.own)
+    made.purged = _purged(batch.purges, made.own)
+    made.dropped = _dropped(batch.dropped, made.own)
+    return made
+
+
+def _done(
+    pages: list[PageRow], ours: Collection[int], logs: Mapping[int, DomainLog]
+) -> dict[int, list[tuple[int, bool]]]:
+    """What is done, by domain: URLs that are queued, and those that redirects led to."""
+    by_domain: dict[int, list[PageRow]] = {}
+    for page in pages:
+        if page.domain_id in ours:
+            by_domain.setdefault(page.domain_id, []).append(page)
+    done = {}
+    for ident, some in by_domain.items():
+        states = logs[ident].states([page.fp for page in some])
+        done[ident] = [
+            (page.fp, page.status > 0)
+            for page, state in zip(some, states, strict=True)
+            if state == "queued" or page.order == FOUND
+        ]
+    return done
+
+
+def _changes(
+    batch: Batch,
+    done: Mapping[int, list[tuple[int, bool]]],
+    links: LinksOf,
+    waits: dict[int, list[UrlWait]],
+    ours: Collection[int],
+) -> dict[int, LogChanges]:
+    """What changes in each domain that the engine holds."""
+    deferred = first_waits(batch.deferred)
+    purges: dict[int, list[LogPurge]] = {}
+    for each in batch.purges:
+        purge = (each.origin, each.outcome, each.forget, each.errands)
+        purges.setdefault(each.domain_id, []).append(purge)
+    dropped: dict[int, list[int]] = {}
+    for ident, url, _ in batch.dropped:
+        dropped.setdefault(ident, []).append(url.fp)
+    return {
+        ident: LogChanges(
+            done.get(ident, ()),
+            deferred.get(ident, ()),
+            found_urls(links.get(ident, ())),
+            waits.get(ident, ()),
+            purges.get(ident, ()),
+            dropped.get(ident, ()),
+        )
+        for ident in ours
+    }
+
+
+def _recorded(pages: list[PageRow], own: Mapping[int, LogPlan]) -> list[PageRow]:
+    """Pages of URLs that were not done before, each once."""
+    new = {(ident, fp) for ident, plan in own.items() for fp in plan.recorded}
+    kept = []
+    for page in pages:
+        key = (page.domain_id, page.fp)
+        if key in new:
+            new.remove(key)
+            kept.append(page)
+    return kept
+
+
+def _purged(purges: list[Purge], own: Mapping[int, LogPlan]) -> list[tuple[Purge, list[QueuedUrl]]]:
+    left = {ident: iter(plan.purged) for ident, plan in own.items()}
+    return [(purge, next(left[purge.domain_id])) for purge in purges if purge.domain_id in left]
+
+
+def _dropped(
+    dropped: list[tuple[int, QueuedUrl, str]], own: Mapping[int, LogPlan]
+) -> list[tuple[int, QueuedUrl, str]]:
+    queued = {(ident, fp) for ident, plan in own.items() for fp in plan.dropped}
+    return [each for each in dropped if (each[0], each[1].fp) in queued]

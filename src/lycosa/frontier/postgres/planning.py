@@ -1,0 +1,85 @@
+"""What a batch does to the logs of domains on PostgreSQL: read and decided before its transaction,
+and written in it.
+
+Nothing that was decided can be wrong by then, however often the transaction is tried: only the
+engine that holds a domain changes its log, and the fence says that it still does. Others may have
+appended links meanwhile; a domain that goes to sleep is counted for that (`tokens.release`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lycosa.frontier.log.batches import BatchPlan, plan_batch, touched
+from lycosa.frontier.log.values import Limits
+from lycosa.frontier.postgres.add import Adder
+from lycosa.frontier.postgres.connection import int8s
+from lycosa.frontier.postgres.errands import Errands
+from lycosa.frontier.postgres.logs import Logs, LogsRead
+from lycosa.frontier.postgres.store import PostgresStore
+from lycosa.frontier.postgres.tokens import Ended
+from lycosa.frontier.released import end_of
+from lycosa.frontier.values import Batch, Release
+
+LIMITS = Limits()
+
+
+@dataclass(slots=True)
+class Planned:
+    """A batch's plan, with what it was made from."""
+
+    plan: BatchPlan
+    read: LogsRead
+    chunks: dict[int, list[bytes]]  # links to domains that the engine does not hold
+
+
+class Planner:
+    """Plans for `commit`."""
+
+    def __init__(self, store: PostgresStore, logs: Logs, adder: Adder, errands: Errands) -> None:
+        self._store = store
+        self._logs = logs
+        self._adder = adder
+        self._errands = errands
+
+    def plan(self, engine_id: int, batch: Batch) -> Planned:
+        """What a batch does."""
+        ids = sorted(touched(batch) | {link[0] for link in (*batch.links, *batch.errands)})
+        if not ids:
+            return Planned(BatchPlan(), LogsRead(), {})
+        clock = self._store.test_now()
+        values = {"now": clock, "ids": int8s(ids), "engine_id": engine_id}
+        now, held = self._store.read("what_is_held", **values)[0]
+        wanted = self._errands.unanswered(batch.errands, now)
+        read = self._logs.read(ids)
+        errands = [link for link in wanted if not read[link[0]].state(link[1])]
+        turns = self._errands.spaced(errands, read.logs, now)
+        plan = plan_batch(batch, (errands, turns), set(held), read.logs, now, LIMITS)
+        chunks = {
+            ident: self._adder.chunks(ident, links, plan.waits.get(ident, ()), now)
+            for ident, links in plan.found.items()
+        }
+        return Planned(plan, read, chunks)
+
+    # What follows is for the inside of the transaction.
+
+    def write(self, made: Planned, now: int) -> None:
+        """Change the logs of the domains that the engine holds."""
+        own = made.plan.own
+        self._logs.delete([(ident, seq) for ident, plan in own.items() for seq in plan.deletes])
+        self._logs.insert([(ident, put) for ident, plan in own.items() for put in plan.puts])
+        damaged = [(ident, seq, why) for ident in own for seq, why in made.read[ident].damaged]
+        self._logs.set_aside(damaged, now)
+
+    @staticmethod
+    def ends(made: Planned, released: list[Release]) -> list[Ended]:
+        """What becomes of the domains that are given back, as far as the plan knows; and how many
+        chunks each has if nobody brought one since."""
+        ends = []
+        for each in sorted(released, key=lambda each: each.domain_id):
+            plan = made.plan.own.get(each.domain_id)
+            if plan is not None:
+                count = made.read.chunks[each.domain_id] + len(plan.puts) - len(plan.deletes)
+                count -= len(made.read[each.domain_id].damaged)
+                ends.append(Ended(end_of(each, plan, grown=False), count))
+        return ends
