@@ -28,6 +28,7 @@ class Server:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder / "data"
         self._handle = get_server(self.folder, cleanup_mode=None)
+        self._handle.ensure_postgres_running()  # the wheel may know this folder as a stopped one
         self.url: str = self._handle.get_uri()
         if self._query("SHOW max_wal_size") != SETTINGS["max_wal_size"]:
             for name, value in SETTINGS.items():
