@@ -205,12 +205,13 @@ def command(job: Job, web: Web, root: Path, store: str, *more: str) -> list[str]
     words = [
         "crawl", root / "seeds.txt", "--email", "bench@lycosa.example", "--data-dir", root / "data",
         "--delay", job.delay, "--ip-delay", 0, "--engines", job.engines, "--no-view",
-        "--no-dashboard",
         "--max-workers", job.workers, "--allow-private-addresses", "--store", store,
         "--nameserver", web.nameserver, "--port-map", web.port_map, "--log-level", "warning",
     ]  # fmt: skip
     if job.warc:
         words.append("--warc")
+    if not job.code or (Path(job.code) / "src/lycosa/dashboard").is_dir():  # older code has none
+        words.append("--no-dashboard")
     return [sys.executable, "-m", "lycosa", *map(str, words), *job.limits, *more]
 
 
