@@ -12,6 +12,7 @@ from lycosa.frontier.reader import Reader
 from lycosa.records import Flag, Origin, QueuedUrl
 from lycosa.urls.domains import domain_id
 from lycosa.urls.fingerprint import fingerprint
+from support.logs import queued_in
 from support.made import link, made_page, page_of
 
 
@@ -322,6 +323,32 @@ def test_caps_hold_for_links_from_other_domains(bench: Bench) -> None:
     store.commit(engine_id, batch(1, released=[release(lease, bench.clock.ms)]))
     result = store.commit(engine_id, batch(2, links=[link("https://a.test/more", 1)]))
     assert result.drops == {"queue-cap": 1}
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_cap_hears_of_many_links_before_the_next_visit(bench: Bench, held: bool) -> None:
+    """Hundreds of pages of other sites link to one (share links): the cap of its queue is not late
+    by all that they bring until its next visit."""
+    store = bench.another(max_queued_per_domain=100)
+    seed(bench, "https://a.test/")
+    holder, other = engine(bench), engine(bench)
+    (lease,) = store.lease(holder, 1)
+    if not held:
+        store.commit(holder, batch(1, released=[release(lease, bench.clock.ms)]))
+    taken, refused = 0, 0
+    for number in range(1, 21):
+        links = [link(f"https://a.test/{number}/{n}", 1) for n in range(30)]
+        result = store.commit(other, batch(number, links=links))
+        taken += sum(result.added.values())
+        refused += result.drops.get("queue-cap", 0)
+    assert taken + refused == 600
+    assert 100 <= taken <= 130
+    if not held:
+        (lease,) = store.lease(holder, 1)
+    back = release(lease, bench.clock.ms)
+    store.commit(holder, batch(2, released=[back]))
+    assert store.backlog()[0] == taken + 1
+    assert queued_in(store) == {lease.domain_id: taken + 1}
 
 
 def test_seeded_only_refuses_other_domains(bench: Bench) -> None:

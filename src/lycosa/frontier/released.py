@@ -14,6 +14,7 @@ from lycosa.frontier.log.values import LogPlan
 from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.values import Release
 
+MANY = 16  # links to a domain in one commit: a cap must hear of them before its next visit
 FEW = 8  # more or less than is stored: not worth a row, if no cap is near
 
 

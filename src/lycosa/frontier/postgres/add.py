@@ -17,6 +17,7 @@ from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
+from lycosa.frontier.released import MANY
 from lycosa.frontier.rules import refusals
 from lycosa.frontier.states import DomainState
 from lycosa.frontier.values import Committed, Link
@@ -104,6 +105,7 @@ class Adder:
         wakes = {ident for ident in fresh if ident in states and states[ident].wakes()}
         wakes |= unknown.keys() - ours
         self._tokens.wake({ident: fresh[ident] for ident in wakes}, now)
+        self._count({ident: fresh[ident] for ident in fresh.keys() - wakes - ours})
         self._logs.insert(puts)
         if seed:
             self._store.execute("domain_seeded", ids=int8s(sorted(found)))
@@ -137,6 +139,14 @@ class Adder:
             if kept:
                 allowed[ident] = kept
         return allowed
+
+    def _count(self, grown: dict[int, int]) -> None:
+        """Where many URLs came to a domain that has others, a cap hears of them before its next
+        visit; a row that somebody else is writing is not waited for."""
+        many = sorted(ident for ident, count in grown.items() if count >= MANY)
+        if many:
+            counts = int8s(grown[ident] for ident in many)
+            self._store.execute("domain_grew", ids=int8s(many), counts=counts)
 
     def states(self, ids: Iterable[int]) -> dict[int, DomainState]:
         rows = self._store.rows("domain_states", ids=int8s(sorted(ids)))

@@ -10,6 +10,14 @@ SELECT id, name, queued, %(seeded)s
 FROM unnest(%(ids)s, %(names)s, %(queued)s) AS u (id, name, queued)
 ON CONFLICT (id) DO NOTHING RETURNING id;
 
+-- domain_grew: many URLs came to domains that have others
+WITH free AS (
+    SELECT id FROM domains WHERE id = ANY (%(ids)s) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE domains SET queued = queued + u.count
+FROM unnest(%(ids)s, %(counts)s) AS u (id, count) JOIN free USING (id)
+WHERE domains.id = u.id;
+
 -- domain_seeded: known domains turn out to be seeds
 UPDATE domains SET seeded = true WHERE id = ANY (%(ids)s) AND NOT seeded;
 

@@ -13,6 +13,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.log.batches import LinksOf, by_domain, found_urls, unseen
 from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.log.values import UrlWait
+from lycosa.frontier.released import MANY
 from lycosa.frontier.rules import refusals
 from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
@@ -139,6 +140,8 @@ class Adder:
         must change."""
         if new and state.wakes():
             self._tokens.wake(ident, state, new, now)
+        elif new >= MANY:
+            self._db.execute(SQL["domain_grew"], (new, ident))
         if seed and not state.seeded:
             self._db.execute(SQL["domain_seeded"], (ident,))
 

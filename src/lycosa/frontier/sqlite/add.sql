@@ -5,6 +5,9 @@ FROM domains WHERE id IN (SELECT value FROM json_each(?));
 -- domain_insert: domains are found (the brackets are repeated for many)
 INSERT INTO domains (id, name, queued, seeded) VALUES (?, ?, ?, ?);
 
+-- domain_grew: many URLs came to a domain that has others: a cap hears of them before its next visit
+UPDATE domains SET queued = queued + ? WHERE id = ?;
+
 -- domain_seeded: a known domain turns out to be a seed
 UPDATE domains SET seeded = 1 WHERE id = ?;
 
