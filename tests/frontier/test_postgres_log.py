@@ -390,21 +390,13 @@ def test_a_fold_whose_outcome_was_not_heard_is_not_done_twice(
 # -- damage (rule 33) ---------------------------------------------------------------------------
 
 OTHER = delivery(domain_id("other.test"), 0, 1, [(1, "https://other.test/", 0, 0)])[0]
-DAMAGE = {
-    "a bit": "overlay(data placing '\\x00'::bytea from length(data) - 9)",
-    "the end": "substring(data from 1 for 40)",
-    "nothing left": "''::bytea",
-    "noise": "decode(repeat(md5('x'), 20), 'hex')",
-    "another domain's": f"'\\x{OTHER.hex()}'::bytea",
-}
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_chunk_costs_one_domain(crowd: Crowd, damage: str) -> None:
+def test_a_chunk_of_another_domain_is_damage_here(crowd: Crowd) -> None:
     crowd.looker.add([link(f"https://{name}.test/") for name in "abc"], rank=0)
     crowd.looker.add([link("https://a.test/2")])
     first = f"(SELECT min(seq) FROM log WHERE domain_id = {A})"
-    crowd.sql(f"UPDATE log SET data = {DAMAGE[damage]} WHERE seq = {first}")
+    crowd.sql(f"UPDATE log SET data = '\\x{OTHER.hex()}' WHERE seq = {first}")
     leases = crowd.holder.lease(crowd.engines[0], 10)
     assert {lease.name: len(lease.urls) for lease in leases} == {
         "a.test": 1,

@@ -296,3 +296,16 @@ def test_every_invariant_that_the_source_names_is_explained() -> None:
     rows = re.findall(r"^\| [PFS]\d \|.*$", PAGES["architecture.md"], re.M)
     for place in re.findall(r"`((?:tests|bench)/[\w/.]+)`", "\n".join(rows)):
         assert (ROOT / place).exists(), place
+
+
+def test_tests_that_decisions_name_are_there() -> None:
+    """A decision that says which tests hold it names tests that exist."""
+    known = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text("utf-8"), re.M)
+    }
+    files = {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
+    for path in sorted((ROOT / "docs/decisions").glob("*.md")):
+        named = set(re.findall(r"`(test_\w+)`", path.read_text("utf-8")))
+        assert named <= known | files, f"{path.name}: {sorted(named - known - files)}"
