@@ -100,6 +100,22 @@ def test_pages_that_were_never_queued_do_not_hide_what_is(bench: Bench) -> None:
     assert bench.frontier.backlog()[0] == 1
 
 
+@pytest.mark.parametrize("back", [0, 1, 3600])
+def test_a_dropped_url_that_is_found_again_is_queued_whatever_the_clock_does(
+    bench: Bench, back: int
+) -> None:
+    """The clock stands still, or is set back by so many seconds."""
+    seed(bench, "https://a.test/")
+    one, two = bench.frontier.register("host", 1), bench.frontier.register("host", 2)
+    (lease,) = bench.frontier.lease(one, 1)
+    gone = [(lease.domain_id, lease.urls[0], "excluded")]
+    bench.frontier.commit(one, batch(1, dropped=gone, released=[release(lease, 0)]))
+    bench.clock.pass_seconds(-back)
+    result = bench.frontier.commit(two, batch(1, links=[link("https://a.test/", 1)]))
+    assert result.added == {lease.domain_id: 1}
+    assert queued_in(bench.frontier) == {lease.domain_id: 1}
+
+
 # -- whose a chunk is ------------------------------------------------------------------------------
 
 

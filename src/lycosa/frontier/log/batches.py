@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lycosa.frontier.log.domain_log import DomainLog
+from lycosa.frontier.log.domain_log import DomainLog, delivery
 from lycosa.frontier.log.values import FoundUrl, Limits, LogChanges, LogPlan, LogPurge, UrlWait
 from lycosa.frontier.values import Batch, Deferral, Link, Purge
 from lycosa.records import FOUND, PageRow, QueuedUrl
@@ -19,12 +19,40 @@ LinksOf = dict[int, list[Link]]  # by domain
 
 
 @dataclass(slots=True)
+class NewUrls:
+    """URLs that are new to domains which their finder need not hold. A delivery comes after all
+    that its finder read of a log, or a URL that was dropped and is found again would stay hidden
+    if the clock stood still or was set back."""
+
+    links: LinksOf = field(default_factory=dict)
+    newest: dict[int, int] = field(default_factory=dict)  # stamp of each of their logs, as read
+    waits: dict[int, list[UrlWait]] = field(default_factory=dict)
+
+    def take(self, log: DomainLog, links: list[Link], *, anyway: bool = False) -> None:
+        """Those of a domain's links that its log does not know; `anyway`: none of them, too."""
+        new = unseen(links, log)
+        if new or anyway:
+            self.links[log.domain_id] = new
+            self.newest[log.domain_id] = log.newest_stamp
+
+    def chunks(self, ident: int, epoch_ms: int, now_ms: int) -> list[bytes]:
+        """All for one domain as chunks of its log: mostly one."""
+        return self.chunks_of(ident, self.links[ident], epoch_ms, now_ms)
+
+    def chunks_of(self, ident: int, links: list[Link], epoch_ms: int, now_ms: int) -> list[bytes]:
+        """Some of them, if not all are allowed."""
+        kept = {link[1] for link in links}
+        waits = [wait for wait in self.waits.get(ident, ()) if wait[0] in kept]
+        urls, newest = found_urls(links), self.newest[ident]
+        return delivery(ident, epoch_ms, now_ms, urls, waits, newest_stamp=newest)
+
+
+@dataclass(slots=True)
 class BatchPlan:
     """What a batch does."""
 
     own: dict[int, LogPlan] = field(default_factory=dict)  # to domains that its engine holds
-    found: LinksOf = field(default_factory=dict)  # URLs that are new to others
-    waits: dict[int, list[UrlWait]] = field(default_factory=dict)  # of errands among these
+    found: NewUrls = field(default_factory=NewUrls)  # in domains of others
     pages: list[PageRow] = field(default_factory=list)  # that are recorded
     purged: list[tuple[Purge, list[QueuedUrl]]] = field(default_factory=list)
     dropped: list[tuple[int, QueuedUrl, str]] = field(default_factory=list)  # of those, the queued
@@ -91,9 +119,9 @@ def plan_batch(
     for ident, changes in _changes(batch, done, links, waits, ours).items():
         made.own[ident] = logs[ident].plan(changes, now_ms, limits)
     for ident, found in links.items():
-        if ident not in held and (new := unseen(found, logs[ident])):
-            made.found[ident] = new
-    made.waits = {ident: each for ident, each in waits.items() if ident in made.found}
+        if ident not in held:
+            made.found.take(logs[ident], found)
+    made.found.waits = {ident: each for ident, each in waits.items() if ident in made.found.links}
     made.pages = _recorded(batch.pages, made.own)
     made.purged = _purged(batch.purges, made.own)
     made.dropped = _dropped(batch.dropped, made.own)

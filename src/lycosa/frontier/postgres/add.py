@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lycosa.frontier.log.batches import LinksOf, by_domain, found_urls, unseen
-from lycosa.frontier.log.domain_log import delivery
+from lycosa.frontier.log.batches import LinksOf, NewUrls, by_domain
 from lycosa.frontier.log.values import UrlWait
 from lycosa.frontier.postgres.connection import int8s, texts
 from lycosa.frontier.postgres.logs import Logs
@@ -56,19 +55,20 @@ class Adder:
         """Count what no engine added."""
         self._store.execute("account_add", now=now, queued=queued, domains=domains)
 
-    def new_to_logs(self, links: Iterable[Link]) -> LinksOf:
+    def new_to_logs(self, links: Iterable[Link]) -> NewUrls:
         """Links by domain, without those that a log knows; needs no transaction."""
-        found = by_domain(links)
-        new: LinksOf = {}
+        found, new = by_domain(links), NewUrls()
         for part in self._logs.in_parts(found):
-            new |= {ident: unseen(found[ident], log) for ident, log in part.logs.items()}
-        return {ident: new[ident] for ident in found}  # in the order in which they were given
+            for ident, log in part.logs.items():
+                new.take(log, found[ident], anyway=True)  # it may be a seed now
+        new.links = {ident: new.links[ident] for ident in found}  # in the order that was given
+        return new
 
-    def add_links(self, new: LinksOf, now: int, *, rank: int | None = None) -> tuple[int, int]:
+    def add_links(self, new: NewUrls, now: int, *, rank: int | None = None) -> tuple[int, int]:
         """Queue what is allowed, for somebody who holds no domain; returns (URLs queued, domains
         created)."""
         self.begin()
-        return self.deliver(new, {}, now, Committed(now, 0, False, 0), rank=rank)
+        return self.deliver(new, now, Committed(now, 0, False, 0), rank=rank)
 
     def begin(self) -> None:
         """Before the first look at states of domains, where no fence was."""
@@ -76,8 +76,7 @@ class Adder:
 
     def deliver(
         self,
-        found: LinksOf,
-        waits: Waits,
+        found: NewUrls,
         now: int,
         result: Committed,
         *,
@@ -86,19 +85,19 @@ class Adder:
     ) -> tuple[int, int]:
         """Queue URLs that are new to their domains, which somebody else may hold; returns (URLs
         queued, domains created). `chunks`: those that were made before the transaction."""
-        if not found:
+        if not found.links:
             return 0, 0
-        states = self.states(found)
+        states = self.states(found.links)
         seed = rank is not None
-        kept = self._allowed(found, states, seed, now, result)
+        kept = self._allowed(found.links, states, seed, now, result)
         puts = []
         for ident, links in kept.items():
-            made = chunks.get(ident) if chunks and len(links) == len(found[ident]) else None
-            made = made or self.chunks(ident, links, waits.get(ident, ()), now)
+            made = chunks.get(ident) if chunks and len(links) == len(found.links[ident]) else None
+            made = made or found.chunks_of(ident, links, self._store.epoch_ms, now)
             puts += [(ident, chunk) for chunk in made]
         fresh = {ident: len(links) for ident, links in kept.items()}
         result.added |= fresh
-        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(found)}
+        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(found.links)}
         unknown = {ident: links[0][4] for ident, links in kept.items() if ident not in states}
         ours = self._create(unknown, fresh, places, now)
         # Others found some at the same moment, and may be done with them already.
@@ -108,16 +107,8 @@ class Adder:
         self._count({ident: fresh[ident] for ident in fresh.keys() - wakes - ours})
         self._logs.insert(puts)
         if seed:
-            self._store.execute("domain_seeded", ids=int8s(sorted(found)))
+            self._store.execute("domain_seeded", ids=int8s(sorted(found.links)))
         return sum(fresh.values()), len(ours)
-
-    def chunks(
-        self, ident: int, links: list[Link], waits: Iterable[UrlWait], now: int
-    ) -> list[bytes]:
-        """Links to one domain as chunks of its log: mostly one."""
-        kept = {link[1] for link in links}
-        chosen = [wait for wait in waits if wait[0] in kept]
-        return delivery(ident, self._store.epoch_ms, now, found_urls(links), chosen)
 
     def _allowed(
         self,

@@ -90,9 +90,7 @@ class Commits:
         failed = self._purge(plan.purged, now, result)
         done = self._record(plan.pages + failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
-        added, new_domains = self._adder.deliver(
-            plan.found, plan.waits, now, result, chunks=made.chunks
-        )
+        added, new_domains = self._adder.deliver(plan.found, now, result, chunks=made.chunks)
         self._drop(batch, plan.dropped, result)
         if EXCLUDED in result.drops:
             self._left_out.trim()

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lycosa.frontier import queries
-from lycosa.frontier.log.batches import LinksOf, by_domain, found_urls, unseen
-from lycosa.frontier.log.domain_log import delivery
+from lycosa.frontier.log.batches import NewUrls, by_domain
 from lycosa.frontier.log.values import UrlWait
 from lycosa.frontier.released import MANY
 from lycosa.frontier.rules import refusals
@@ -61,14 +60,14 @@ class Adder:
         """Queue what is new and allowed, for somebody who holds no domain; returns (URLs queued,
         domains created)."""
         found = by_domain(links)
-        logs = self._logs.read(found)
-        new = {ident: unseen(group, logs[ident]) for ident, group in found.items()}
-        return self.deliver(new, {}, now, result, rank=rank)
+        logs, new = self._logs.read(found), NewUrls()
+        for ident, group in found.items():
+            new.take(logs[ident], group, anyway=True)  # it may be a seed now
+        return self.deliver(new, now, result, rank=rank)
 
     def deliver(
         self,
-        found: LinksOf,
-        waits: Waits,
+        found: NewUrls,
         now: int,
         result: Committed,
         *,
@@ -77,17 +76,17 @@ class Adder:
     ) -> tuple[int, int]:
         """Queue URLs that are new to their domains, which somebody else may hold; returns (URLs
         queued, domains created). `chunks`: those that were made before the transaction."""
-        states = self.states(sorted(found))
-        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(found)}
+        states = self.states(sorted(found.links))
+        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(found.links)}
         chunks, seed = chunks or {}, rank is not None
         puts, created = [], []
         queued = 0
-        for ident, links in found.items():
+        for ident, links in found.links.items():
             state = states.get(ident)
             kept = self._allowed(links, state, seed, now, result)
             if kept:
                 made = chunks.get(ident) if len(kept) == len(links) else None
-                made = made or self.chunks(ident, kept, waits.get(ident, ()), now)
+                made = made or found.chunks_of(ident, kept, self._store.epoch_ms, now)
                 puts += [(ident, chunk) for chunk in made]
                 result.added[ident] = len(kept)
                 queued += len(kept)
@@ -98,15 +97,6 @@ class Adder:
         self._create(created)
         self._logs.insert(puts)
         return queued, len(created)
-
-    def chunks(
-        self, ident: int, links: list[Link], waits: Iterable[UrlWait], now: int
-    ) -> list[bytes]:
-        """Links to one domain as chunks of its log: mostly one."""
-        urls = found_urls(links)
-        kept = {link[1] for link in links}
-        chosen = [wait for wait in waits if wait[0] in kept]
-        return delivery(ident, self._store.epoch_ms, now, urls, chosen)
 
     def _allowed(
         self,

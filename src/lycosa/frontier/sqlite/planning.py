@@ -53,10 +53,8 @@ class Planner:
         errands = [link for link in wanted if not read[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, read.logs, now)
         plan = plan_batch(batch, (errands, turns), held, read.logs, now, LIMITS)
-        chunks = {
-            ident: self._adder.chunks(ident, links, plan.waits.get(ident, ()), now)
-            for ident, links in plan.found.items()
-        }
+        found, epoch = plan.found, self._store.epoch_ms
+        chunks = {ident: found.chunks(ident, epoch, now) for ident in found.links}
         return Planned(plan, read, chunks)
 
     # What follows is for the inside of the transaction.
