@@ -56,6 +56,13 @@ def not_run(entries: list[dict[str, str]]) -> Counter[str]:
     return Counter(each["reason"] for each in entries if each["outcome"] == "skipped")
 
 
+def unsteady(entries: list[dict[str, str]]) -> list[str]:
+    """Tests that failed, and passed when they ran once more."""
+    last = {each["test"]: each["outcome"] for each in entries}
+    failed = dict.fromkeys(each["test"] for each in entries if each["outcome"] == "failed")
+    return [test for test in failed if last[test] == "passed"]
+
+
 def last_line(code: int, missing: Counter[str], complete: bool) -> tuple[int, str]:
     """The exit code and the last line of all."""
     if code:
@@ -145,6 +152,8 @@ def main() -> int:
     entries = read(options.report)
     if options.slow and entries:
         record(entries)
+    for test in [] if options.code else unsteady(entries):
+        print(f"UNSTEADY: {test} failed beside others, and passed alone.")
     code, line = last_line(options.code, not_run(entries), options.complete)
     print(line)
     return code

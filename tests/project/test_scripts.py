@@ -102,6 +102,27 @@ def test_what_could_not_run_is_counted_in_the_last_line(tree: Path) -> None:
     assert (done.returncode, last_line(done)) == (1, "FAILED: tests")
 
 
+def test_what_fails_runs_once_more_alone_and_is_named(tree: Path) -> None:
+    (tree / "tests/test_b.py").write_text(
+        "from pathlib import Path\n"
+        "import pytest\n"
+        "@pytest.mark.parametrize('n', range(3))\n"
+        "def test_b(n):\n"
+        "    before = Path(__file__).with_suffix(f'.{n}')\n"
+        "    seen, _ = before.exists(), before.touch()\n"
+        "    assert seen or n == 0\n"
+    )
+    done = run(tree / "scripts/test", "tests/test_b.py")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-3:] == [
+        *(
+            f"UNSTEADY: tests/test_b.py::test_b[{n}] failed beside others, and passed alone."
+            for n in (1, 2)
+        ),
+        "All checks and tests passed.",
+    ]
+
+
 def test_the_build_server_fails_on_what_could_not_run(tree: Path) -> None:
     done = run(tree / ".ci/run", "tests/test_a.py")
     assert (done.returncode, last_line(done)) == (
