@@ -204,6 +204,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     pages = 2_000 if given.quick else given.pages
+    if given.data:
+        given.data.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-", dir=given.data) as place:
         root = (given.data or Path(place)) / f"crawl-{pages}{'-alike' * given.alike}"
         if not root.exists():
