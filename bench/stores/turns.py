@@ -21,6 +21,7 @@ from measure.runs import reference_ms
 from stores.stores import Done, Store, copied, store_in
 
 BENCH = Path(__file__).parents[1]
+MOST_BUCKETS, DOMAINS = 256, 1000  # as in lycosa.frontier.inbox, which older code has not
 FILLED = "filled.json"  # beside a filled store: what is in it
 Figures = dict[str, float]
 
@@ -110,11 +111,23 @@ def filled(code: Code, root: Path, kind: str, plan: Plan, *, any_code: bool) -> 
         told = engine.end()
         engine.close()
         store.filling(False)
+        told["queued"] += _settle(code, store, plan, told["domains"])
         told["sizes"] = store.sizes()
     finally:
         store.stop()
     (folder / FILLED).write_text(json.dumps(told))
     return store
+
+
+def _settle(code: Code, store: Store, plan: Plan, domains: int) -> int:
+    """Links to other domains wait in buckets, one for some thousand domains, each of which has its
+    turn with a commit: from then on as many are delivered as are found. Returns by how many URLs
+    the queues grew."""
+    engine = Engine(code, store, plan, 14, fill=False)
+    engine.begin(min(MOST_BUCKETS, domains // DOMAINS))
+    told = engine.end()
+    engine.close()
+    return int(told["new"]) - int(told["pages"])
 
 
 def contents(store: Store) -> dict[str, Any]:

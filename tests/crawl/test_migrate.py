@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from lycosa.frontier import move
+from lycosa.frontier.inbox import rows_of
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import Batch, Deferral, Release, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -123,6 +124,8 @@ def test_logs_move_as_they_are_and_their_times_by_the_clock(
     wait = Deferral(lease.domain_id, lease.urls[0], here_ms + 3_600_000, 2)
     back = [Release(each.domain_id, here_ms) for each in (lease, *others)]
     here.commit(engine_id, Batch(1, deferred=[wait], released=back))
+    (row,) = rows_of([link("https://d.test/", 1)], 1, (engine_id, 2), here_ms - 5_000)
+    here.db.execute("INSERT INTO inbox VALUES (?, ?, ?)", row)
     broken = first_key(domain_id("c.test"))
     here.db.execute("UPDATE log SET data = substr(data, 1, 60) WHERE key = ?", (broken,))
     here.db.execute("INSERT INTO damaged VALUES (1, ?, 5, 'why', x'00')", (broken,))
@@ -148,5 +151,8 @@ def test_logs_move_as_they_are_and_their_times_by_the_clock(
     ids = there.db.execute("SELECT domain_id FROM damaged ORDER BY found_ms").fetchall()
     assert ids == [(1,), (domain_id("c.test"),)]
     there.add([link("https://a.test/new")])  # under a number that no chunk has
+    # A link on its way goes on: its domain is ready since it was found, by the clock there.
+    (found,) = (each for each in there.lease(heir, 9) if each.name == "d.test")
+    assert abs(there.now_ms() - found.ready_ms - 5_000) < 60_000
     there.close()
     here.close()

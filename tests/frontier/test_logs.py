@@ -125,6 +125,7 @@ def named(ident: int, url: str, name: str) -> Link:
     return (ident, *made[1:4], name, made[5])
 
 
+@pytest.mark.parametrize("bench", ["sqlite", "postgres"], indirect=True)
 def test_domains_whose_ids_begin_alike_do_not_get_each_others_urls(bench: Bench) -> None:
     """On SQLite a key holds half of an id: of a million domains a hundred share it with another."""
     chance = Random(5)

@@ -30,6 +30,7 @@ from support.made import link
 from support.tokens import check_each_step
 
 TO_MS = 1_800_000_000_000.0  # the store's clock when virtual time is 0
+BUCKETS = (0, 4, 16)  # for links to domains of others, by seed; 0: so small a crawl has none
 LEASE = 180.0
 VISIT = 90.0
 
@@ -171,6 +172,7 @@ class Simulation:
         check_steps: bool = True,  # that every domain has its one token: a look at all domains
     ) -> None:
         self.random = random.Random(seed)
+        self.buckets = BUCKETS[seed % len(BUCKETS)]
         self.path = path
         self.web = web
         self.delay = delay
@@ -203,6 +205,7 @@ class Simulation:
             delay_ms=round(self.delay * 1000),
             lease_ms=round(LEASE * 1000),
             seeded_only=self.seeded_only,
+            buckets=self.buckets,
         )
         store = SqliteFrontier(
             self.path, rules, lambda: int(self.now * 1000 + TO_MS), create=create

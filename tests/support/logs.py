@@ -25,8 +25,12 @@ def logs_in(db: sqlite3.Connection | psycopg.Connection[Any], epoch: int = 0) ->
     return logs
 
 
-def logs_of(store: SqliteFrontier | PostgresFrontier) -> Logs:
-    """The logs of all domains of a store."""
+def logs_of(store: SqliteFrontier | PostgresFrontier, *only: int) -> Logs:
+    """The logs of all domains of a store, or of some."""
+    if only:
+        parts: Any = getattr(store.commit, "__wrapped__", store.commit)
+        found: Logs = parts.__self__._planner._logs.read(only).logs
+        return found
     return logs_in(store.db, int(store.setting("epoch_ms") or 0))
 
 

@@ -34,7 +34,7 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
         f"{_state_text(found, where)}, started {duration(since)} ago",
         f"pages    {found['pages']:,} ({found['ok']:,} ok, {real_pages(found['labels']):,} real),"
         f" {size(found['bytes'])} received",
-        f"queued   {found['queued']:,} URLs",
+        f"queued   {found['queued']:,} URLs{_on_their_way(found)}",
         f"domains  {found['domains']:,}, {found['leased']:,} held by engines,"
         f" {found['ready']:,} ready",
         f"outcomes {kinds(found['outcomes']) or '-'}",
@@ -63,6 +63,12 @@ def status_lines(found: dict[str, Any], now_ms: int, where: tuple[object, ...] =
     if found.get("loop", {}).get("cpu", {}).get("turns"):
         lines.append(_loop_line(found["loop"]))
     return lines + [_engine_line(each, now_ms) for each in alive]
+
+
+def _on_their_way(found: dict[str, Any]) -> str:
+    """Links to domains that their finder did not hold wait for a while before they are queued."""
+    links = found.get("on_their_way")
+    return f", and {links:,} links on their way to their queues" if links else ""
 
 
 def _history_lines(found: dict[str, Any]) -> list[str]:

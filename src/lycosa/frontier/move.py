@@ -91,6 +91,7 @@ TABLES = (
     ),
     Table("dictionaries", ("number",), _columns(int8="number", bytea="data")),
     Table("log", ("key",), _columns(int8="key", bytea="data"), LARGE_ROWS),
+    Table("inbox", ("key",), _columns(int8="key", int4="links", bytea="data"), LARGE_ROWS),
     Table(
         "damaged",
         ("domain_id", "key", "found_ms"),

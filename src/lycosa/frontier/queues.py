@@ -1,20 +1,24 @@
 """The queues of domains as people look at them, read from their logs.
 
-Owns how chunks are brought from a store in small statements, however large a log is. What the
-chunks of a domain say together is `log.domain_log`'s business. The statements are `chunks_of` and
-`chunks_after`, by the same names in both dialects; `home` is a number under which the chunks of a
-domain lie together, on SQLite sometimes with those of another.
+Owns also where links lie that are on their way to a queue, and how chunks are brought from a store
+in small statements, however large a log is. What the chunks of a domain say together is
+`log.domain_log`'s business. The statements are `chunks_of` and `chunks_after`, by the same names in
+both dialects; `home` is a number under which the chunks of a domain lie together, on SQLite
+sometimes with those of another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lycosa.frontier.inbox import BadRow, keys_for, unpacked
 from lycosa.frontier.keys import EPOCH_KEY
 from lycosa.frontier.log.domain_log import DomainLog, owner_of
 from lycosa.frontier.log.packers import learn_all
+from lycosa.frontier.values import Link
 
 if TYPE_CHECKING:
     from lycosa.frontier.reader import Source
@@ -55,6 +59,18 @@ class Queues:
     def count(self, domain_ids: Iterable[int]) -> int:
         """How many URLs of these domains are queued."""
         return sum(self.log(ident).counts().queued for ident in domain_ids)
+
+    def on_its_way(self, domain_id: int, fp: int) -> Link | None:
+        """A link to a URL that no engine has brought to its domain's log yet."""
+        for first, last in keys_for(domain_id):
+            for row in self._source.stream(
+                self._sql["inbox_between"], {"first": first, "last": last}
+            ):
+                with suppress(BadRow):  # whoever delivers it sets it aside
+                    for link in unpacked(row[0])[0]:
+                        if link[:2] == (domain_id, fp):
+                            return link
+        return None
 
     def _chunks(self, query: str, **values: Any) -> Iterator[dict[str, Any]]:
         """The rows of a query, some at a time, each time those behind the last."""

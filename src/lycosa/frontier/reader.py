@@ -122,6 +122,7 @@ class Reader:
             "leased": self._value("held_count"),
             "ready": self._value("ready_count", now=now, limit=COUNT_LIMIT),
             "active": self.active_domains(),
+            "on_their_way": self._value("links_on_their_way", limit=COUNT_LIMIT),
             "damaged": self._value("damaged_count"),
             "waits": waits(self._rows("longest_waits", now=now, limit=WAITS_SHOWN), now),
             "now_ms": now,
@@ -243,6 +244,7 @@ class Reader:
             "domain_row": self.survey.domains_of([ident]).get(ident),
             "origin": None if origin is None else Origin(**origin),
             "queue": self._queue_row(ident, fp),
+            "on_its_way": self.queues.on_its_way(ident, fp),
             "settings": self.settings(),
         }
 

@@ -27,6 +27,7 @@ class StoreRules:
     run_bytes: int = 4096  # of URLs per domain; at least one URL is handed out
     robots_bytes: int = 32 << 20  # of robots rules handed out by one lease call
     left_out: int = 1_000_000  # URLs taken out by exclusions that are kept, the newest
+    buckets: int = 0  # for links to domains of others, a power of two; 0: by the size of the crawl
 
     def refuses(self, state: DomainState | None, own: int, seed: bool) -> str:
         """The reason for which a domain takes no more URLs; '' if it takes them. `own` is the

@@ -27,7 +27,9 @@ longer writes `domains.not_before`, and the lease looks at that once more. When 
     not_before   what others said: `postpone`, the delays that a dead engine had learnt, a failover
 
 A URL that is in scope is in exactly one state. Its domain's log tells which (`log.twin` has the
-rule); a page's row tells what became of it:
+rule); a page's row tells what became of it. A link to a domain that its finder does not hold may be
+*on its way* first: in a row of `inbox`, which an engine brings to the log, if the log does not know
+the URL by then:
 
     state    in the log       pages   leaves it by
     queued   a copy of it     no      a response or a final failure -> done   (commit)

@@ -113,6 +113,13 @@ class Committed:
     purged: dict[str, int] = field(default_factory=dict)  # failed for good in bulk, by outcome
     refused: list[SharedRobots] = field(default_factory=list)  # errands out of scope
 
+    def join(self, other: Committed) -> None:
+        """What came in with another transaction of the same engine is told with this one."""
+        for ident, count in other.added.items():
+            self.added[ident] = self.added.get(ident, 0) + count
+        for reason, count in other.drops.items():
+            self.drops[reason] = self.drops.get(reason, 0) + count
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -42,6 +42,7 @@ class Facts:
     page: PageRow | None = None
     page_id: int = 0
     queue: dict[str, Any] | None = None  # depth, attempts, flags, ahead, waits_until_ms
+    depth_on_its_way: int | None = None  # of a link that is not yet in its domain's queue
     domain_row: dict[str, Any] | None = None  # engine_id, idle, ready_at, behind, pages, …
     origin: Origin | None = None
     robots_line: str | None = None  # the rule that forbids it, '' allowed, None not known
@@ -81,6 +82,7 @@ def gather(reader: Reader, url: str) -> Facts:
         page=found["page"],
         page_id=found["page_id"],
         queue=found["queue"],
+        depth_on_its_way=found["on_its_way"] and found["on_its_way"][3],
         domain_row=found["domain_row"],
         origin=found["origin"],
     )
@@ -190,6 +192,9 @@ def _unknown(facts: Facts) -> list[str]:
     if _capped(facts):
         limit = f"{facts.max_pages_per_domain:,}"
         return [f"state        refused: its domain has the {limit} pages it may have"]
+    if facts.depth_on_its_way is not None:
+        depth = facts.depth_on_its_way
+        return [f"state        found at depth {depth}, on its way to the queue of its domain"]
     if facts.same_page:
         return [
             f"state        refused: {Drop.SAME_PAGE}, if it was found: its domain answers every URL"

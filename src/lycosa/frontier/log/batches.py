@@ -103,16 +103,17 @@ def first_waits(deferred: Iterable[Deferral]) -> dict[int, list[UrlWait]]:
 
 def plan_batch(
     batch: Batch,
-    errands: tuple[list[Link], list[Deferral]],
+    given: tuple[list[Link], list[Deferral]],
     held: Collection[int],
     logs: Mapping[int, DomainLog],
     now_ms: int,
     limits: Limits,
 ) -> BatchPlan:
-    """What a batch does. `errands`: those that are needed, and when each has its turn; `held`: the
-    domains among those of the batch that its engine holds; `logs`: those of all its domains."""
-    links = by_domain(batch.links + errands[0])
-    waits = first_waits(errands[1])
+    """What a batch does. `given`: those of its links and errands that go to logs at once, and until
+    when some of them wait; `held`: the domains among those of the batch that its engine holds;
+    `logs`: those of all its domains."""
+    links = by_domain(given[0])
+    waits = first_waits(given[1])
     made = BatchPlan()
     ours = (touched(batch) | links.keys()) & set(held)
     done = _done(batch.pages, ours, logs)

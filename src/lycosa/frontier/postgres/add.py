@@ -41,7 +41,7 @@ class Adder:
     ) -> int:
         """Queue URLs that no engine found. With a rank they are seeds: first come, first visited,
         before any domain that was found by a link."""
-        new = self.new_to_logs(links)
+        new = self.new_to_logs(links, anyway=True)  # it may be a seed now
 
         def work(now: int) -> int:
             count, domains = self.add_links(new, now, rank=rank)
@@ -55,20 +55,24 @@ class Adder:
         """Count what no engine added."""
         self._store.execute("account_add", now=now, queued=queued, domains=domains)
 
-    def new_to_logs(self, links: Iterable[Link]) -> NewUrls:
-        """Links by domain, without those that a log knows; needs no transaction."""
+    def new_to_logs(self, links: Iterable[Link], *, anyway: bool = False) -> NewUrls:
+        """Links by domain, without those that its log knows; `anyway`: also a domain of which none
+        is left. Needs no transaction."""
         found, new = by_domain(links), NewUrls()
         for part in self._logs.in_parts(found):
             for ident, log in part.logs.items():
-                new.take(log, found[ident], anyway=True)  # it may be a seed now
-        new.links = {ident: new.links[ident] for ident in found}  # in the order that was given
+                new.take(log, found[ident], anyway=anyway)
+        # In the order that was given: that of seeds is the order of their visits.
+        new.links = {ident: new.links[ident] for ident in found if ident in new.links}
         return new
 
     def add_links(self, new: NewUrls, now: int, *, rank: int | None = None) -> tuple[int, int]:
         """Queue what is allowed, for somebody who holds no domain; returns (URLs queued, domains
         created)."""
         self.begin()
-        return self.deliver(new, now, Committed(now, 0, False, 0), rank=rank)
+        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(new.links)}
+        result = Committed(now, 0, False, 0)
+        return self.deliver(new, now, result, places=places, seed=rank is not None)
 
     def begin(self) -> None:
         """Before the first look at states of domains, where no fence was."""
@@ -81,14 +85,15 @@ class Adder:
         result: Committed,
         *,
         chunks: Mapping[int, list[bytes]] | None = None,
-        rank: int | None = None,
+        places: Mapping[int, int] | None = None,
+        seed: bool = False,
     ) -> tuple[int, int]:
         """Queue URLs that are new to their domains, which somebody else may hold; returns (URLs
-        queued, domains created). `chunks`: those that were made before the transaction."""
+        queued, domains created). `chunks`: those that were made before the transaction; `places`:
+        from when on domains are ready that are new, if not from now on."""
         if not found.links:
             return 0, 0
         states = self.states(found.links)
-        seed = rank is not None
         kept = self._allowed(found.links, states, seed, now, result)
         puts = []
         for ident, links in kept.items():
@@ -96,10 +101,10 @@ class Adder:
             made = made or found.chunks_of(ident, links, self._store.epoch_ms, now)
             puts += [(ident, chunk) for chunk in made]
         fresh = {ident: len(links) for ident, links in kept.items()}
-        result.added |= fresh
-        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(found.links)}
+        result.join(Committed(now, 0, False, 0, added=fresh))
         unknown = {ident: links[0][4] for ident, links in kept.items() if ident not in states}
-        ours = self._create(unknown, fresh, places, now)
+        ready = {ident: (places or {}).get(ident, now) for ident in unknown}
+        ours = self._create(unknown, fresh, ready, seed)
         # Others found some at the same moment, and may be done with them already.
         wakes = {ident for ident in fresh if ident in states and states[ident].wakes()}
         wakes |= unknown.keys() - ours
@@ -144,7 +149,7 @@ class Adder:
         return {row[0]: DomainState._make(row[1:]) for row in rows}
 
     def _create(
-        self, names: dict[int, str], fresh: dict[int, int], places: dict[int, int], now: int
+        self, names: dict[int, str], fresh: dict[int, int], ready: dict[int, int], seed: bool
     ) -> set[int]:
         """Make the domains that are new; returns those that nobody else made meanwhile."""
         if not names:
@@ -155,8 +160,8 @@ class Adder:
             ids=int8s(ids),
             names=texts(names[ident] for ident in ids),
             queued=int8s(fresh[ident] for ident in ids),
-            seeded=bool(places),
+            seeded=seed,
         )
         ours = {row[0] for row in rows}
-        self._tokens.enter([(places.get(ident, now), ident) for ident in ours])
+        self._tokens.enter([(ready[ident], ident) for ident in ours])
         return ours

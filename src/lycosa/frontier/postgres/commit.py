@@ -16,6 +16,7 @@ from lycosa.frontier.columns import BLOBS, NUMBERS, TEXTS, failed_page
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.errands import Errands
+from lycosa.frontier.postgres.inbox import Buckets
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
 from lycosa.frontier.postgres.planning import Planned, Planner
@@ -37,6 +38,7 @@ class Commits:
         leases: Leases,
         planner: Planner,
         adder: Adder,
+        inbox: Buckets,
         errands: Errands,
         left_out: LeftOutUrls,
     ) -> None:
@@ -45,6 +47,7 @@ class Commits:
         self._leases = leases
         self._planner = planner
         self._adder = adder
+        self._inbox = inbox
         self._errands = errands
         self._left_out = left_out
 
@@ -55,6 +58,8 @@ class Commits:
         result = self._store.transaction(
             lambda now: self._apply_once(engine_id, batch, made, now), engine_id
         )
+        self._inbox.rounds.delivered(engine_id, made.delivery)
+        self._inbox.rounds.tell(result)
         self._leases.forget(release.domain_id for release in batch.released)
         self._tokens.rechecked(result.now_ms)
         self._control(result)
@@ -68,7 +73,7 @@ class Commits:
     def _control(self, result: Committed) -> None:
         now = self._store.test_now()
         found = self._store.read("control", now=now)[0]
-        total, stop, version, result.engines, result.least_held = found
+        total, stop, version, self._inbox.rounds.domains, result.engines, result.least_held = found
         self._leases.engines = result.engines
         result.total_pages = total or 0
         result.stop = stop == "1"
@@ -91,6 +96,8 @@ class Commits:
         done = self._record(plan.pages + failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
         added, new_domains = self._adder.deliver(plan.found, now, result, chunks=made.chunks)
+        self._inbox.post(made.posts)
+        more, more_domains = self._inbox.deliver(engine_id, made.delivery, now, result)
         self._drop(batch, plan.dropped, result)
         if EXCLUDED in result.drops:
             self._left_out.trim()
@@ -110,8 +117,8 @@ class Commits:
             engine_id=engine_id,
             number=batch.number,
             pages=sum(1 for page in done if page.status),
-            queued=added + plan.change,
-            domains=new_domains,
+            queued=added + more + plan.change,
+            domains=new_domains + more_domains,
             outcomes=counted(outcomes, (page.outcome for page in done), {}),
             stats=orjson.dumps(batch.stats).decode(),
         )

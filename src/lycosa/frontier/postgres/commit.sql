@@ -35,6 +35,7 @@ WHERE id = %(engine_id)s;
 SELECT (SELECT sum(pages)::int8 FROM engines),
     (SELECT value FROM crawl WHERE key = 'stop'),
     (SELECT value FROM crawl WHERE key = 'rules_version'),
+    (SELECT coalesce(sum(domains), 0)::int8 FROM engines),
     (SELECT count(*) FROM engines WHERE NOT dead),
     (SELECT split_part(value, ':', 1)::int8 FROM crawl
     WHERE key = 'wants_domains' AND split_part(value, ':', 2)::int8 > (

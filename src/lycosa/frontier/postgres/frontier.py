@@ -14,6 +14,7 @@ from lycosa.frontier.postgres.connection import Connection
 from lycosa.frontier.postgres.engines import EngineTable
 from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.history import HistoryTable
+from lycosa.frontier.postgres.inbox import Buckets
 from lycosa.frontier.postgres.leases import Leases
 from lycosa.frontier.postgres.left_out import LeftOutUrls
 from lycosa.frontier.postgres.logs import Logs
@@ -45,10 +46,12 @@ class PostgresFrontier:
         self.where = store.where  # for messages: the server, without user and password
         errands, tokens = Errands(store), Tokens(store)
         logs = Logs(store)
-        leases, adder = Leases(store, tokens, logs, errands), Adder(store, tokens, logs)
+        adder = Adder(store, tokens, logs)
+        inbox = Buckets(store, adder)
+        leases = Leases(store, tokens, logs, inbox, errands)
         left_out, again = LeftOutUrls(store, adder), PagesAgain(store, tokens, logs, adder)
-        planner = Planner(store, logs, adder, errands)
-        commits = Commits(store, tokens, leases, planner, adder, errands, left_out)
+        planner = Planner(store, logs, inbox, errands)
+        commits = Commits(store, tokens, leases, planner, adder, inbox, errands, left_out)
         engines, nodes = EngineTable(store, tokens, logs), Nodes(store)
         overview = Overview(store, tokens)
 

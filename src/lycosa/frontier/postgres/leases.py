@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
+from lycosa.frontier.postgres.inbox import Buckets
 from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
@@ -22,8 +23,11 @@ ASK_MS = 6000  # for which others give domains back to one that holds few
 class Leases:
     """See `EngineFrontier`."""
 
-    def __init__(self, store: PostgresStore, tokens: Tokens, logs: Logs, errands: Errands) -> None:
+    def __init__(
+        self, store: PostgresStore, tokens: Tokens, logs: Logs, inbox: Buckets, errands: Errands
+    ) -> None:
         self._store = store
+        self._inbox = inbox
         self._tokens = tokens
         self._logs = logs
         self._errands = errands
@@ -33,13 +37,21 @@ class Leases:
         self._unsure = False  # a lease whose commit was cut off may be ours
 
     def lease(self, engine_id: int, limit: int) -> list[Lease]:
+        """Where fewer domains are ready than are asked for, links on their way may lead to more."""
         if limit <= 0 or (
             self._store.timeline.leases_from and self._store.timeline.waits(self._store.now_ms())
         ):
             return []
+        leases = self._lease(engine_id, limit)
+        if len(leases) < limit and self._inbox.deliver_for(engine_id):
+            leases += self._lease(engine_id, limit - len(leases))
+        if not leases:
+            self._ask_for_domains()
+        return leases
+
+    def _lease(self, engine_id: int, limit: int) -> list[Lease]:
         leases = self._lost_leases(engine_id) if self._unsure else []
         if not leases and not self._tokens.any_ready():
-            self._ask_for_domains()
             return []  # looking costs no write
         if not leases:
             leases = self._take(engine_id, limit)

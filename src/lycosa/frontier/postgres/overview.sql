@@ -28,8 +28,8 @@ SELECT kind, id, length FROM segments;
 -- newest_time: the newest moment that the store knows of
 SELECT coalesce(max(renewed_ms), 0) FROM engines;
 
--- what_is_left: whether a domain is ready (now or later) or held or a node loads seeds and was heard of
--- within one lease time; and, if not, whether one sleeps with something queued, or fell asleep so lately
+-- what_is_left: whether a domain is ready (now or later) or held, or links are on their way, or a node
+-- loads seeds and was heard of within one lease time; and, if not, whether one sleeps with something queued, or fell asleep so lately
 -- that something may be on its way: one statement, or something might move from what is looked at late
 -- to what was looked at early. The line is looked at from its end: at its front may be rows that are
 -- gone and still remembered
@@ -38,6 +38,7 @@ SELECT busy, NOT busy AND (
     OR (SELECT id FROM asleep LIMIT 1) IS NOT NULL) FROM (
     SELECT (SELECT ready_at FROM ready ORDER BY ready_at DESC LIMIT 1) IS NOT NULL
         OR (SELECT id FROM held LIMIT 1) IS NOT NULL
+        OR (SELECT key FROM inbox ORDER BY key LIMIT 1) IS NOT NULL
         OR EXISTS (SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
             AND value::int8 + %(lease)s > (SELECT coalesce(
                 %(now)s::int8, (extract(epoch FROM clock_timestamp()) * 1000)::int8))) AS busy

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lycosa.frontier.inbox import Delivery, InboxRow, apart, rows_of
 from lycosa.frontier.log.batches import BatchPlan, plan_batch, touched
 from lycosa.frontier.log.values import Limits
-from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
+from lycosa.frontier.postgres.inbox import Buckets
 from lycosa.frontier.postgres.logs import Logs, LogsRead
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Ended
@@ -31,33 +32,39 @@ class Planned:
     plan: BatchPlan
     read: LogsRead
     chunks: dict[int, list[bytes]]  # links to domains that the engine does not hold
+    posts: list[InboxRow]  # such links that go on their way
+    delivery: Delivery  # those of all engines that arrive
 
 
 class Planner:
     """Plans for `commit`."""
 
-    def __init__(self, store: PostgresStore, logs: Logs, adder: Adder, errands: Errands) -> None:
+    def __init__(self, store: PostgresStore, logs: Logs, inbox: Buckets, errands: Errands) -> None:
         self._store = store
         self._logs = logs
-        self._adder = adder
+        self._inbox = inbox
         self._errands = errands
 
     def plan(self, engine_id: int, batch: Batch) -> Planned:
         """What a batch does."""
         ids = sorted(touched(batch) | {link[0] for link in (*batch.links, *batch.errands)})
-        if not ids:
-            return Planned(BatchPlan(), LogsRead(), {})
         clock = self._store.test_now()
         values = {"now": clock, "ids": int8s(ids), "engine_id": engine_id}
         now, held = self._store.read("what_is_held", **values)[0]
+        epoch = self._store.epoch_ms
+        links, posted = apart(batch.links, set(held))
+        count = self._inbox.rounds.buckets(len(posted), self._store.rules.buckets)
+        if count == 1:
+            links, posted = batch.links, []
         wanted = self._errands.unanswered(batch.errands, now)
-        read = self._logs.read(ids)
+        read = self._logs.read(touched(batch) | {link[0] for link in (*links, *wanted)})
         errands = [link for link in wanted if not read[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, read.logs, now)
-        plan = plan_batch(batch, (errands, turns), set(held), read.logs, now, LIMITS)
-        found, epoch = plan.found, self._store.epoch_ms
-        chunks = {ident: found.chunks(ident, epoch, now) for ident in found.links}
-        return Planned(plan, read, chunks)
+        plan = plan_batch(batch, (links + errands, turns), set(held), read.logs, now, LIMITS)
+        chunks = {ident: plan.found.chunks(ident, epoch, now) for ident in plan.found.links}
+        posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
+        delivery = self._inbox.read(engine_id, count, now)
+        return Planned(plan, read, chunks, posts, delivery)
 
     # What follows is for the inside of the transaction.
 

@@ -58,3 +58,9 @@ DELETE FROM exclusions WHERE line = %(line)s;
 
 -- left_out: what exclusions took out of the queue
 SELECT id, domain_id, fp, url, depth, flags FROM left_out ORDER BY id;
+
+-- links_on_their_way: how many links wait in buckets; of as many rows as a limit
+SELECT coalesce(sum(links), 0)::int8 AS links FROM (SELECT links FROM inbox LIMIT %(limit)s) AS rows;
+
+-- inbox_between: the rows of buckets with keys between two
+SELECT data FROM inbox WHERE key >= %(first)s AND key <= %(last)s ORDER BY key;

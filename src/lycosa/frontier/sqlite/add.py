@@ -59,11 +59,20 @@ class Adder:
     ) -> tuple[int, int]:
         """Queue what is new and allowed, for somebody who holds no domain; returns (URLs queued,
         domains created)."""
-        found = by_domain(links)
-        logs, new = self._logs.read(found), NewUrls()
-        for ident, group in found.items():
-            new.take(logs[ident], group, anyway=True)  # it may be a seed now
-        return self.deliver(new, now, result, rank=rank)
+        new = self.new_to_logs(links, anyway=True)  # it may be a seed now
+        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(new.links)}
+        return self.deliver(new, now, result, places=places, seed=rank is not None)
+
+    def new_to_logs(self, links: Iterable[Link], *, anyway: bool = False) -> NewUrls:
+        """Links by domain, without those that its log knows; `anyway`: also a domain of which none
+        is left."""
+        found, new = by_domain(links), NewUrls()
+        for part in self._logs.in_parts(found):
+            for ident, log in part.logs.items():
+                new.take(log, found[ident], anyway=anyway)
+        # In the order that was given: that of seeds is the order of their visits.
+        new.links = {ident: new.links[ident] for ident in found if ident in new.links}
+        return new
 
     def deliver(
         self,
@@ -72,13 +81,16 @@ class Adder:
         result: Committed,
         *,
         chunks: Mapping[int, list[bytes]] | None = None,
-        rank: int | None = None,
+        places: Mapping[int, int] | None = None,
+        seed: bool = False,
     ) -> tuple[int, int]:
         """Queue URLs that are new to their domains, which somebody else may hold; returns (URLs
-        queued, domains created). `chunks`: those that were made before the transaction."""
+        queued, domains created). `chunks`: those that were made before the transaction; `places`:
+        from when on domains are ready that are new, if not from now on."""
+        if not found.links:
+            return 0, 0
         states = self.states(sorted(found.links))
-        places = {} if rank is None else {ident: rank + n for n, ident in enumerate(found.links)}
-        chunks, seed = chunks or {}, rank is not None
+        chunks, places = chunks or {}, places or {}
         puts, created = [], []
         queued = 0
         for ident, links in found.links.items():
@@ -88,7 +100,7 @@ class Adder:
                 made = chunks.get(ident) if len(kept) == len(links) else None
                 made = made or found.chunks_of(ident, kept, self._store.epoch_ms, now)
                 puts += [(ident, chunk) for chunk in made]
-                result.added[ident] = len(kept)
+                result.added[ident] = result.added.get(ident, 0) + len(kept)
                 queued += len(kept)
             if state is not None:
                 self._wake(ident, state, len(kept), now, seed)

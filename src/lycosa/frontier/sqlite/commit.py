@@ -13,6 +13,7 @@ from lycosa.frontier.rules import EXCLUDED
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.errands import Errands
+from lycosa.frontier.sqlite.inbox import Buckets
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
 from lycosa.frontier.sqlite.planning import Planned, Planner
@@ -36,6 +37,7 @@ class Commits:
         leases: Leases,
         planner: Planner,
         adder: Adder,
+        inbox: Buckets,
         errands: Errands,
         left_out: LeftOutUrls,
     ) -> None:
@@ -45,6 +47,7 @@ class Commits:
         self._leases = leases
         self._planner = planner
         self._adder = adder
+        self._inbox = inbox
         self._errands = errands
         self._left_out = left_out
 
@@ -60,6 +63,8 @@ class Commits:
             ).fetchone()
             if batch.number > last:
                 self._apply(engine_id, batch, made, result, outcomes)
+        self._inbox.rounds.delivered(engine_id, made.delivery)
+        self._inbox.rounds.tell(result)
         self._leases.forget(release.domain_id for release in batch.released)
         self._control(result)
         return result
@@ -75,12 +80,17 @@ class Commits:
     ) -> None:
         now, plan = result.now_ms, made.plan
         self._tokens.check_hold(engine_id, batch.visited())
-        ends = self._planner.ends(made, batch.released)
+        grown = self._planner.grown(made, batch.released)
         self._planner.write(made, now)
         failed = self._purge(plan.purged, now, result)
         done = self._record(plan.pages) + self._record(failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
         added, new_domains = self._adder.deliver(plan.found, now, result, chunks=made.chunks)
+        self._inbox.post(made.posts)
+        arrived = Committed(now, 0, False, 0)
+        more, more_domains = self._inbox.deliver(engine_id, made.delivery, now, arrived)
+        result.join(arrived)
+        ends = self._planner.ends(made, batch.released, grown | arrived.added.keys())
         self._drop(batch, plan.dropped, result)
         if EXCLUDED in result.drops:
             self._left_out.trim()
@@ -96,8 +106,8 @@ class Commits:
             "engine_id": engine_id,
             "number": batch.number,
             "pages": sum(1 for page in done if page.status),
-            "queued": added + plan.change,
-            "domains": new_domains,
+            "queued": added + more + plan.change,
+            "domains": new_domains + more_domains,
             "outcomes": counted(outcomes, (page.outcome for page in done), {}),
             "stats": orjson.dumps(batch.stats).decode(),
         }
@@ -155,7 +165,8 @@ class Commits:
         self._db.executemany(SQL["domain_delay"], [(delay, ident) for ident, delay in batch.delays])
 
     def _control(self, result: Committed) -> None:
-        total, stop, version = self._db.execute(SQL["control"]).fetchone()
+        found = self._db.execute(SQL["control"]).fetchone()
+        total, stop, version, self._inbox.rounds.domains = found
         result.total_pages = total or 0
         result.stop = stop == "1"
         result.rules_version = int(version or 0)

@@ -28,4 +28,5 @@ WHERE id = :engine_id;
 -- control: what engines must hear of
 SELECT (SELECT sum(pages) FROM engines),
        (SELECT value FROM crawl WHERE key = 'stop'),
-       (SELECT value FROM crawl WHERE key = 'rules_version');
+       (SELECT value FROM crawl WHERE key = 'rules_version'),
+       (SELECT coalesce(sum(domains), 0) FROM engines);

@@ -16,6 +16,7 @@ from lycosa.frontier.sqlite.commit import Commits
 from lycosa.frontier.sqlite.engines import EngineTable
 from lycosa.frontier.sqlite.errands import Errands
 from lycosa.frontier.sqlite.history import HistoryTable
+from lycosa.frontier.sqlite.inbox import Buckets
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
 from lycosa.frontier.sqlite.logs import Logs
@@ -43,11 +44,13 @@ class SqliteFrontier:
         self.rules = rules
         self.store = store = SqliteStore(path, rules, now_ms, create=create, turns=turns)
         tokens, logs, errands = Tokens(store), Logs(store), Errands(store)
-        adder, leases = Adder(store, tokens, logs), Leases(store, tokens, logs, errands)
+        adder = Adder(store, tokens, logs)
+        inbox = Buckets(store, adder)
+        leases = Leases(store, tokens, logs, inbox, errands)
         engines, overview = EngineTable(store, tokens, logs), Overview(store, tokens)
         left_out, again = LeftOutUrls(store, adder), PagesAgain(store, logs, adder)
-        planner = Planner(store, logs, adder, errands)
-        commits = Commits(store, tokens, leases, planner, adder, errands, left_out)
+        planner = Planner(store, logs, inbox, errands)
+        commits = Commits(store, tokens, leases, planner, adder, inbox, errands, left_out)
 
         # What engines call.
         self.register = engines.register

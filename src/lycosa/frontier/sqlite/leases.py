@@ -13,6 +13,7 @@ from lycosa.frontier import queries
 from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.errands import Errands
+from lycosa.frontier.sqlite.inbox import Buckets
 from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.store import SqliteStore, in_lists
 from lycosa.frontier.sqlite.tokens import Tokens
@@ -24,8 +25,11 @@ SQL = queries.load("sqlite")
 class Leases:
     """See `EngineFrontier`."""
 
-    def __init__(self, store: SqliteStore, tokens: Tokens, logs: Logs, errands: Errands) -> None:
+    def __init__(
+        self, store: SqliteStore, tokens: Tokens, logs: Logs, inbox: Buckets, errands: Errands
+    ) -> None:
         self._store = store
+        self._inbox = inbox
         self._db = store.db
         self._tokens = tokens
         self._logs = logs
@@ -35,9 +39,16 @@ class Leases:
 
     @errors_mapped
     def lease(self, engine_id: int, limit: int) -> list[Lease]:
-        store = self._store
+        """Where fewer domains are ready than are asked for, links on their way may lead to more."""
         if limit <= 0:
             return []
+        leases = self._lease(engine_id, limit)
+        if len(leases) < limit and self._inbox.deliver_for(engine_id):
+            leases += self._lease(engine_id, limit - len(leases))
+        return leases
+
+    def _lease(self, engine_id: int, limit: int) -> list[Lease]:
+        store = self._store
         if not self._unsure and store.one("any_ready", {"now": store.now_ms()}) is None:
             return []  # looking costs no write
         before, self._unsure = self._unsure, True  # until all of it was handed out

@@ -7,13 +7,13 @@ bits; a chunk says whose it is, and readers leave those of others alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lycosa.errors import Fenced
 from lycosa.frontier import queries
 from lycosa.frontier.log.domain_log import DomainLog
-from lycosa.frontier.sqlite.store import SqliteStore, in_lists, json_ids
+from lycosa.frontier.sqlite.store import LIST, SqliteStore, in_lists, json_ids
 
 SQL = queries.load("sqlite")
 NUMBERS = (1 << 31) - 1  # of the chunks that share 32 bits of an id
@@ -57,6 +57,12 @@ class Logs:
                     log.add(key & NUMBERS, data)
         return found
 
+    def in_parts(self, domain_ids: Iterable[int]) -> Iterator[LogsRead]:
+        """The same, some domains at a time, for those who need not have all at once."""
+        ids = sorted(set(domain_ids))
+        for at in range(0, len(ids), LIST):
+            yield self.read(ids[at : at + LIST])
+
     # What follows is for the inside of a transaction of the caller.
 
     def insert(self, chunks: Sequence[tuple[int, bytes]]) -> None:
@@ -64,9 +70,7 @@ class Logs:
         if not chunks:
             return
         firsts = sorted({first_key(ident) for ident, _ in chunks})
-        ends = dict(
-            zip(firsts, self._store.rows("log_ends", {"ids": json_ids(firsts)}), strict=True)
-        )
+        ends = dict(zip(firsts, self._ends(firsts), strict=True))
         rows = []
         for ident, data in chunks:
             first = first_key(ident)

@@ -50,7 +50,7 @@ class Overview:
 
     @errors_mapped
     def totals(self) -> tuple[int, bool]:
-        total, stop, _ = self._db.execute(SQL["control"]).fetchone()
+        total, stop, *_ = self._db.execute(SQL["control"]).fetchone()
         return total or 0, stop == "1"
 
     @errors_mapped

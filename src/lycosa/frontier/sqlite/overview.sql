@@ -27,10 +27,10 @@ SELECT kind, id, length FROM segments;
 SELECT max(coalesce((SELECT max(renewed_ms) FROM engines), 0),
            coalesce((SELECT CAST(value AS INTEGER) FROM crawl WHERE key = 'clock_ms'), 0));
 
--- what_is_left: whether a domain is ready (now or later) or held or a node loads seeds and was heard of
--- within one lease time; and whether a domain sleeps with something queued: one statement, or something
--- might move from what is looked at late to what was looked at early
-SELECT EXISTS (SELECT 1 FROM ready) OR EXISTS (SELECT 1 FROM held) OR EXISTS (
-        SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
+-- what_is_left: whether a domain is ready (now or later) or held, or links are on their way, or a node
+-- loads seeds and was heard of within one lease time; and whether a domain sleeps with something queued:
+-- one statement, or something might move from what is looked at late to what was looked at early
+SELECT EXISTS (SELECT 1 FROM ready) OR EXISTS (SELECT 1 FROM held) OR EXISTS (SELECT 1 FROM inbox)
+    OR EXISTS (SELECT 1 FROM crawl WHERE key >= 'loading:' AND key < 'loading;'
             AND CAST(value AS INTEGER) + :lease > :now),
     EXISTS (SELECT 1 FROM domains WHERE idle = 1 AND queued > 0);

@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lycosa.frontier import queries
+from lycosa.frontier.inbox import Delivery, InboxRow, apart, rows_of
 from lycosa.frontier.log.batches import BatchPlan, plan_batch, touched
 from lycosa.frontier.log.values import Limits
 from lycosa.frontier.released import DomainEnd, end_of
-from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.errands import Errands
+from lycosa.frontier.sqlite.inbox import Buckets
 from lycosa.frontier.sqlite.logs import Logs, LogsRead
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.values import Batch, Release
@@ -31,31 +32,38 @@ class Planned:
     plan: BatchPlan
     read: LogsRead
     chunks: dict[int, list[bytes]]  # links to domains that the engine does not hold
+    posts: list[InboxRow]  # such links that go on their way
+    delivery: Delivery  # those of all engines that arrive
 
 
 class Planner:
     """Plans for `commit`."""
 
-    def __init__(self, store: SqliteStore, logs: Logs, adder: Adder, errands: Errands) -> None:
+    def __init__(self, store: SqliteStore, logs: Logs, inbox: Buckets, errands: Errands) -> None:
         self._store = store
         self._logs = logs
-        self._adder = adder
+        self._inbox = inbox
         self._errands = errands
 
     def plan(self, engine_id: int, batch: Batch) -> Planned:
         """What a batch does."""
-        now = self._store.now_ms()
+        now, epoch = self._store.now_ms(), self._store.epoch_ms
         wanted = self._errands.unanswered(batch.errands, now)
         ids = touched(batch) | {link[0] for link in (*batch.links, *wanted)}
         values = {"ids": json_ids(sorted(ids)), "engine_id": engine_id}
         held = set(self._store.rows("held_among", values))
-        read = self._logs.read(ids)
+        links, posted = apart(batch.links, held)
+        count = self._inbox.rounds.buckets(len(posted), self._store.rules.buckets)
+        if count == 1:
+            links, posted = batch.links, []
+        read = self._logs.read(touched(batch) | {link[0] for link in (*links, *wanted)})
         errands = [link for link in wanted if not read[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, read.logs, now)
-        plan = plan_batch(batch, (errands, turns), held, read.logs, now, LIMITS)
-        found, epoch = plan.found, self._store.epoch_ms
-        chunks = {ident: found.chunks(ident, epoch, now) for ident in found.links}
-        return Planned(plan, read, chunks)
+        plan = plan_batch(batch, (links + errands, turns), held, read.logs, now, LIMITS)
+        chunks = {ident: plan.found.chunks(ident, epoch, now) for ident in plan.found.links}
+        posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
+        delivery = self._inbox.read(engine_id, count, now)
+        return Planned(plan, read, chunks, posts, delivery)
 
     # What follows is for the inside of the transaction.
 
@@ -67,11 +75,16 @@ class Planner:
         for ident in own:
             self._logs.set_aside(ident, made.read[ident].damaged, now)
 
-    def ends(self, made: Planned, released: list[Release]) -> list[DomainEnd]:
-        """What becomes of the domains that are given back. Before `write`: it looks for chunks that
-        were not read."""
+    def grown(self, made: Planned, released: list[Release]) -> set[int]:
+        """Those of the domains that are given back which would sleep, and got links that the plan
+        does not know of. Before `write`: it looks for chunks that were not read."""
+        own = made.plan.own
+        given = {each.domain_id for each in released} & own.keys()
+        return self._logs.grown([ident for ident in given if not own[ident].runnable], made.read)
+
+    @staticmethod
+    def ends(made: Planned, released: list[Release], grown: set[int]) -> list[DomainEnd]:
+        """What becomes of the domains that are given back."""
         own = made.plan.own
         given = [each for each in released if each.domain_id in own]
-        asleep = [each.domain_id for each in given if not own[each.domain_id].runnable]
-        grown = self._logs.grown(asleep, made.read)
         return [end_of(each, own[each.domain_id], each.domain_id in grown) for each in given]

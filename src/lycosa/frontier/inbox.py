@@ -1,0 +1,255 @@
+"""Links to domains that their finder does not hold, on their way: how they are grouped, what a row
+of the table `inbox` holds, and which rows an engine brings to their logs. Pure.
+
+To look a link up in the log of its domain, and to append it there, costs reads and writes at a
+place of its own. So a large crawl puts such links into *buckets* first: parts of all domains by the
+first bits of their ids, which lie together in the log too. A commit writes one row for each bucket
+that it has links for, and delivers what came into one bucket, from all engines, to the logs.
+
+Any engine may deliver any row. Whoever deletes a row has read it and delivers all of it in the same
+transaction; whoever finds that one of its rows is gone leaves the others where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+from xxhash import xxh3_64_digest
+
+from lycosa.frontier.log.batches import NewUrls, by_domain
+from lycosa.frontier.values import Committed, Link
+from lycosa.records import Flag, Url
+from lycosa.urls.canonical import host_of
+from lycosa.urls.domains import domain_id
+from lycosa.urls.fingerprint import fingerprint
+
+PLACES = 1024  # that the first bits of a domain's id tell: rows are sorted by them
+MOST_BUCKETS = 256  # of a round: a link waits for as many commits
+DOMAINS = 1000  # of a bucket: with fewer, its links are few as well
+ROW_LINKS = 8  # of a row, in the mean: with fewer, rows cost more than they save
+MOST_LINKS = 5000  # that a transaction delivers; several times what a commit finds
+MOST_ROWS = 2000  # that it delivers
+SHORT_ROUNDS = 4  # deliveries for an engine that was handed fewer domains than it asked for
+FORMAT = 1
+_PLACE_SHIFT = 53  # of 63 bits of a domain's id
+_KEY_SHIFT = 53  # of a row's key: 10 bits of the place, 22 of an engine, 31 of a batch
+_ENGINE_SHIFT, _ENGINES, _BATCHES = 31, (1 << 22) - 1, (1 << 31) - 1
+_HEAD = 9  # bytes: format and checksum
+_STEP = 633  # the golden section of PLACES: engines that start together are far apart
+
+FoundLink = tuple[Url, int, int]
+"""A URL, its depth and its flags: its fingerprint and its domain's id are made from it."""
+InboxRow = tuple[int, int, bytes]
+"""Key, how many links, and what is in it."""
+
+
+class BadRow(ValueError):
+    """A row can't be read; says why."""
+
+
+@dataclass(slots=True)
+class Mail:
+    """Rows that were read: what is in them, and what could not be read."""
+
+    keys: list[int] = field(default_factory=list)  # of all rows, also of those that are damaged
+    links: dict[tuple[int, int], Link] = field(default_factory=dict)  # each once
+    found_ms: dict[int, int] = field(default_factory=dict)  # when the first of a domain was found
+    damaged: list[tuple[int, str, bytes]] = field(default_factory=list)  # key, why, what it holds
+    whole: bool = True  # all rows of the bucket are among them
+    read_links: int = 0  # those that are there twice, too
+
+    def read(self, rows: Iterable[tuple[int, bytes]], epoch_ms: int) -> Mail:
+        """Rows in the order of their keys, as many as one transaction delivers."""
+        for key, data in rows:
+            if self._enough():
+                self.whole = False
+                break
+            self._read(key, data, epoch_ms)
+        return self
+
+    def _enough(self) -> bool:
+        return (
+            len(self.links) >= MOST_LINKS
+            or self.read_links >= 4 * MOST_LINKS
+            or len(self.keys) >= MOST_ROWS
+        )
+
+    def _read(self, key: int, data: bytes, epoch_ms: int) -> None:
+        self.keys.append(key)
+        try:
+            links, found = unpacked(data)
+        except BadRow as error:
+            self.damaged.append((key, str(error), data))
+            return
+        at = found + epoch_ms
+        self.read_links += len(links)
+        for link in links:
+            self.links.setdefault(link[:2], link)
+            self.found_ms[link[0]] = min(at, self.found_ms.get(link[0], at))
+
+
+@dataclass(slots=True)
+class Delivery:
+    """Rows that are about to be delivered: what in them is new, and as chunks of logs."""
+
+    mail: Mail = field(default_factory=Mail)
+    buckets: int = 1  # they are all of one of so many, as far as one transaction delivers them
+    new: NewUrls = field(default_factory=NewUrls)
+    chunks: dict[int, list[bytes]] = field(default_factory=dict)
+
+    def pack(self, new: NewUrls, epoch_ms: int, now_ms: int) -> None:
+        """Before the transaction that brings them."""
+        self.new = new
+        self.chunks = {ident: new.chunks(ident, epoch_ms, now_ms) for ident in new.links}
+
+
+class Rounds:
+    """Where engines look for the next rows: each goes around the places, bucket by bucket, and
+    begins somewhere else than others. Where another engine is at the same bucket, it jumps."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}  # by engine
+        self._between = Committed(0, 0, False, 0)  # what came of deliveries between commits
+        self.domains = 0  # that the crawl knows, as of the last commit
+
+    def buckets(self, links: int, forced: int) -> int:
+        """Into how many buckets so many links are put; 1: they are delivered at once."""
+        return buckets(self.domains, links, forced)
+
+    def look(self, engine_id: int, count: int) -> dict[str, int]:
+        """The values of `inbox_read`, for an engine that asks for one of so many buckets."""
+        place = self._places.setdefault(engine_id, engine_id * _STEP % PLACES)
+        return {"key": place << _KEY_SHIFT, "mask": _mask(count), "limit": MOST_ROWS + 1}
+
+    def delivered(self, engine_id: int, made: Delivery) -> None:
+        """The rows are delivered: on to the next bucket, unless rows of this one are left."""
+        keys = made.mail.keys
+        if not keys:
+            return
+        if made.mail.whole:
+            self._places[engine_id] = ((keys[-1] | _mask(made.buckets)) >> _KEY_SHIFT) + 1
+        else:
+            self._places[engine_id] = keys[-1] >> _KEY_SHIFT
+        self._places[engine_id] %= PLACES
+
+    def collided(self, engine_id: int, made: Delivery) -> None:
+        """Another engine brings some of them: none is brought."""
+        made.mail.keys.clear()
+        self._places[engine_id] = (self._places[engine_id] + _STEP) % PLACES
+
+    def keep(self, result: Committed) -> None:
+        """What came of a delivery between two commits, until the next one tells of it."""
+        self._between.join(result)
+
+    def tell(self, result: Committed) -> None:
+        """What came of deliveries since the last commit is told with this one."""
+        result.join(self._between)
+        self._between = Committed(0, 0, False, 0)
+
+
+def buckets(domains: int, links: int, forced: int = 0) -> int:
+    """Into how many buckets so many links are put, by the domains that the crawl knows; 1: they are
+    delivered at once."""
+    if forced:
+        return forced
+    most = min(MOST_BUCKETS, domains // DOMAINS, links // ROW_LINKS)
+    return 1 << max(0, most.bit_length() - 1)
+
+
+def apart(links: Iterable[Link], held: Collection[int]) -> tuple[list[Link], list[Link]]:
+    """Links that go to the logs at once, and those that may wait in a bucket. Errands do not wait:
+    an origin waits for them."""
+    direct: list[Link] = []
+    posted: list[Link] = []
+    for link in links:
+        waits = link[0] not in held and not link[5] & Flag.ERRAND and link[2].isascii()
+        (posted if waits else direct).append(link)
+    return direct, posted
+
+
+def place_of(ident: int) -> int:
+    """The place of a domain among all."""
+    return ident >> _PLACE_SHIFT
+
+
+def rows_of(
+    links: Iterable[Link], count: int, writer: tuple[int, int], since_epoch_ms: int
+) -> list[InboxRow]:
+    """Links as rows, in the order of their keys. `writer`: an engine and its batch; `count`: of
+    buckets, a power of two."""
+    width = PLACES // count
+    grouped: dict[int, list[list[Link]]] = {}
+    for ident, some in by_domain(links).items():
+        at = place_of(ident)
+        grouped.setdefault(at - at % width, []).append(some)
+    return [
+        (_key(place, *writer), sum(map(len, some)), packed(some, since_epoch_ms))
+        for place, some in sorted(grouped.items())
+    ]
+
+
+def _key(place: int, engine_id: int, number: int) -> int:
+    """No two rows have the same, ever: numbers of engines and of their batches are not used again.
+    Else a row that was read might be another one by the time that it is deleted."""
+    return place << _KEY_SHIFT | (engine_id & _ENGINES) << _ENGINE_SHIFT | number & _BATCHES
+
+
+def _mask(count: int) -> int:
+    """The bits in which the keys of a bucket may differ, of so many buckets."""
+    return (PLACES // count << _KEY_SHIFT) - 1
+
+
+def keys_for(ident: int) -> list[tuple[int, int]]:
+    """The ranges of keys in which the links to a domain are, each with its end, however many
+    buckets their writers had."""
+    place = place_of(ident)
+    starts, width = set[int](), 1
+    while width <= PLACES:
+        starts.add(place - place % width)
+        width *= 2
+    return [(start << _KEY_SHIFT, ((start + 1) << _KEY_SHIFT) - 1) for start in sorted(starts)]
+
+
+# -- what a row holds ---------------------------------------------------------------------------
+
+
+def packed(domains: Iterable[Sequence[Link]], since_epoch_ms: int) -> bytes:
+    """Links by domain that were found at one moment, which counts from the epoch of the logs."""
+    told = [
+        (some[0][4], [(url, depth, flags) for _, _, url, depth, _, flags in some])
+        for some in domains
+    ]
+    body = orjson.dumps((since_epoch_ms, told))
+    return bytes([FORMAT]) + xxh3_64_digest(body) + body
+
+
+def unpacked(data: bytes) -> tuple[list[Link], int]:
+    """The links of a row, and when they were found; BadRow if it is not as it was written."""
+    body = data[_HEAD:]
+    if not body or data[0] != FORMAT:
+        raise BadRow("it has an unknown format")
+    if xxh3_64_digest(body) != data[1:_HEAD]:
+        raise BadRow("its checksum is another one")
+    try:
+        found, domains = orjson.loads(body)
+        links = [link for name, some in domains for link in _links(name, some)]
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadRow("it is not what its checksum says") from error
+    if not isinstance(found, int):
+        raise BadRow("it is not what its checksum says")
+    return links, found
+
+
+def _links(name: str, some: Iterable[FoundLink]) -> Iterator[Link]:
+    """The links of a domain. Whose a URL is, its finder has judged: a name that is no end of its
+    host would aim us at somebody else."""
+    ident = domain_id(name)
+    for url, depth, flags in some:
+        host = host_of(url).rstrip(".") if url.startswith(("https://", "http://")) else ""
+        if host != name and not host.endswith(f".{name}"):
+            raise ValueError("a URL is of another domain")
+        if not (type(depth) is type(flags) is int and 0 <= depth < 1 << 31 and 0 <= flags < 256):
+            raise ValueError("a link has numbers that none has")
+        yield ident, fingerprint(url), url, depth, name, flags
