@@ -2,6 +2,7 @@
 
     python bench/peers.py --dir ~/peers --install    # each in an environment of its own
     python bench/peers.py --dir ~/peers              # medians of 3; only what is there runs
+    python bench/peers.py --dir ~/peers --mix real --peer scrapy --pages 4000
     python bench/peers.py --quick                    # a few seconds; installs nothing
 
 Four mixes. real: a web with the shape of the real one, as in bench/crawl.py. broad: hosts of 1,000
@@ -49,6 +50,8 @@ MIXES = {
     "single": Job(per_host=1),
     "sites": Job(per_host=20),
 }
+PEERS = ("scrapy", "crawlee", "wget2", "spider")
+SCRAPY = 25.0  # times the CPU of lycosa, steady, in the real shape
 BOUNDED = ("lycosa", "scrapy", "crawlee")  # can be told how many pages to fetch
 
 
@@ -135,9 +138,10 @@ def crawl(name: str, words: list[str], job: Job, folder: Path | None) -> Figures
     )
 
 
-def compare(job: Job, args: argparse.Namespace) -> None:
-    """Every crawler in turn, again and again."""
-    todo = {"lycosa": [], **peers(args.dir)}
+def compare(job: Job, args: argparse.Namespace) -> bool:
+    """Every crawler in turn, again and again. Tells whether Scrapy takes as much as is wanted."""
+    present = peers(args.dir)
+    todo = {"lycosa": [], **{name: present[name] for name in args.peer or present}}
     if job.site_pages or job.visits:
         todo = {name: words for name, words in todo.items() if name in BOUNDED}
     if not namespace.inside():
@@ -158,34 +162,45 @@ def compare(job: Job, args: argparse.Namespace) -> None:
           f"reference {runs.reference_ms():.0f} ms, load {os.getloadavg()[0]:.1f}")  # fmt: skip
     print(f"{'':8} us/page   steady  / lycosa  steady  pages  robots  pages/s     MB")
     base: tuple[float, float] = (0.0, 0.0)
+    ratios = {}
     for name in todo:
-        base = show(name, many[name], one[name], base)
+        mine = show(name, many[name], one[name], base)
+        base = base if base[0] else mine
+        ratios[name] = mine[1] / base[1]
+    if not job.visits or "scrapy" not in ratios:
+        return True
+    met = ratios["scrapy"] >= SCRAPY
+    print(f"Scrapy / lycosa, steady: {ratios['scrapy']:.1f}, wanted: at least {SCRAPY:g}: "
+          f"{'met' if met else 'NO'}")  # fmt: skip
+    return met
 
 
 def show(
     name: str, many: list[Figures], one: list[Figures], base: tuple[float, float]
 ) -> tuple[float, float]:
+    """A line; returns its CPU a page, with and without start-up."""
     pages = statistics.median(each.pages for each in many) or 1
     cpu = statistics.median(each.cpu for each in many)
     start = statistics.median(each.cpu for each in one)
     whole, steady = cpu * 1e6 / pages, (cpu - start) * 1e6 / max(1, pages - 1)
-    base = base if base[0] else (whole, steady)
+    first = base if base[0] else (whole, steady)
     speed = pages / statistics.median(each.seconds for each in many)
     robots = statistics.median(each.robots for each in many)
     rss = statistics.median(each.rss_mb for each in many)
     print(
-        f"{name:8} {whole:7.0f} {steady:8.0f} {whole / base[0]:9.1f} {steady / base[1]:7.1f}"
+        f"{name:8} {whole:7.0f} {steady:8.0f} {whole / first[0]:9.1f} {steady / first[1]:7.1f}"
         f" {pages:6.0f} {robots:7.0f} {speed:8.0f} {rss:6.0f}"
     )
-    return base
+    return whole, steady
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dir", type=Path, help="where the peers' environments are")
     parser.add_argument("--install", action="store_true", help="make them; needs --dir")
     parser.add_argument("--pages", type=int, default=2000)
     parser.add_argument("--mix", nargs="+", choices=MIXES, default=list(MIXES))
+    parser.add_argument("--peer", nargs="+", choices=PEERS, help="by default all that are there")
     parser.add_argument("--scheme", default="http,https")
     parser.add_argument("--size", type=int, default=80, help="KB of HTML")
     parser.add_argument("--links", type=int, default=60)
@@ -200,16 +215,20 @@ def main() -> None:
     namespace.enter()
     if args.quick:
         args.pages, args.repeats, args.mix, args.scheme = 30, 1, ["broad", "single"], "http"
-    present = ", ".join(peers(args.dir)) or "none"
-    print(f"peers present: {present}; TLS verification: off everywhere")
+    present = peers(args.dir)
+    if absent := set(args.peer or ()) - set(present):
+        parser.error(f"not there: {', '.join(sorted(absent))}; --dir FOLDER --install brings them")
+    met = True
+    print(f"peers present: {', '.join(present) or 'none'}; TLS verification: off everywhere")
     for mix in args.mix:
         for scheme in args.scheme.split(","):
             job = replace(MIXES[mix], https=scheme == "https", pages=args.pages,
                           size=args.size * 1000, delay=0.05)  # fmt: skip
             if not job.visits:
                 job = replace(job, links=args.links)
-            compare(job, args)
+            met = compare(job, args) and met
+    return 0 if met or args.quick else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -27,6 +27,7 @@ from typing import Any, Protocol
 
 import lycosa
 from lycosa.simweb.pages import Pages
+from lycosa.simweb.reqlog import Entry
 from lycosa.simweb.serve import SimWeb
 from lycosa.simweb.spec import WorldSpec
 from lycosa.simweb.world import World
@@ -230,9 +231,11 @@ def run(
     *,
     more: tuple[str, ...] = (),
     watch: Callable[[subprocess.Popen[bytes], Path], None] | None = None,
+    served: Callable[[list[Entry]], None] | None = None,
     store: str = "",
 ) -> Cost:
-    """Crawls to the end. `watch` is called once the program has started, and may look at it."""
+    """Crawls to the end. `watch` is called once the program has started, and may look at it;
+    `served` when it has ended, with all requests that the web has answered."""
     _compile(job.code)
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
         root = Path(name)
@@ -242,6 +245,8 @@ def run(
             (root / "seeds.txt").write_text("".join(seeds_of(job, web)))
             cost = _measure(job, web, root, store, server, more, watch)
         counts = web.counts()
+        if served:
+            served(web.log())
         cost.tcp = counts["connections"] / cost.pages
         cost.tls = counts["handshakes"] / cost.pages
         return cost

@@ -20,8 +20,7 @@ from scrapy.linkextractors import LinkExtractor
 
 SEEDS, FOLDER = sys.argv[1], sys.argv[2]
 LINKS = LinkExtractor()  # distinct links, none to images and the like: as lycosa takes them
-# Scrapy counts every answer, robots.txt too; about as many are of either kind.
-PAGES = 2 * int(os.environ.get("PEER_PAGES", "0"))
+PAGES = int(os.environ.get("PEER_PAGES", "0"))
 
 
 class Pages(scrapy.Spider):  # type: ignore[misc]  # Scrapy is not installed where types are checked
@@ -54,7 +53,7 @@ process = CrawlerProcess(
         "DOWNLOAD_TIMEOUT": 15,
         "REDIRECT_ENABLED": False,
         # As lycosa crawls
-        "CLOSESPIDER_PAGECOUNT": PAGES,
+        "CLOSESPIDER_ITEMCOUNT": PAGES,  # its count of pages has robots.txt in it
         "ROBOTSTXT_OBEY": True,
         "JOBDIR": f"{FOLDER}/job",
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
