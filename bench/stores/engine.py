@@ -121,6 +121,7 @@ class Engine:
             if not self._round():
                 break
         after = own_io()
+        self._report()
         cost.links, cost.foreign = self._pages.links - links, self._pages.foreign - foreign
         cost.lock, cost.lock_cpu = TimedConnection.held - held, TimedConnection.held_cpu - held_cpu
         cost.written = after["wchar"] - before["wchar"]
@@ -143,6 +144,13 @@ class Engine:
         runs = self._timed("refill", store.refill, list(keep))
         self._kept = [(keep[ident], urls[0]) for ident, urls in runs.items() if urls]
         return bool(visits)
+
+    def _report(self) -> None:
+        """Have a server count what it has read for this process: by itself, it does so within
+        seconds. (How a store keeps its connection is its own affair: another may have none.)"""
+        db = getattr(getattr(self._store, "store", None), "db", None)
+        if db is not None and not isinstance(db, sqlite3.Connection):
+            db.execute("SELECT pg_stat_force_next_flush()")
 
     def _timed(self, verb: str, call: Callable[..., T], *args: Any) -> T:
         begin, cpu = time.perf_counter(), time.process_time()
