@@ -25,9 +25,9 @@ SELECT relname, pg_total_relation_size(oid) FROM pg_class
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """
 SQLITE_SIZES = """
-SELECT coalesce(s.tbl_name, d.name), sum(d.pgsize)
+SELECT coalesce(s.tbl_name, d.name), sum(d.pageno) * (SELECT page_size FROM pragma_page_size)
 FROM dbstat('main', 1) AS d LEFT JOIN sqlite_schema AS s ON s.name = d.name GROUP BY 1
-"""
+"""  # Of a whole tree, `pageno` is how many pages it has; its bytes, `pgsize`, end at 2 GB.
 
 
 @dataclass
