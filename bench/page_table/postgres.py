@@ -59,14 +59,14 @@ class PostgresTable:
 
     def fill(self, rows: Iterable[Row]) -> None:
         self._restart(LOADING)  # what a transaction loads into a table that it emptied needs no log
-        with self._store.db.transaction():
-            self._store.db.execute("TRUNCATE pages RESTART IDENTITY")
-            self._copy(rows, COPY)
+        with psycopg.connect(self._server.url) as db:
+            db.execute("TRUNCATE pages RESTART IDENTITY")
+            self._copy(db, rows, COPY)
         self._restart(CRAWLING)
 
-    def _copy(self, rows: Iterable[Row], command: str) -> None:
+    def _copy(self, db: psycopg.Connection[Any], rows: Iterable[Row], command: str) -> None:
         listed = ", ".join(PAGES)
-        with self._store.db.cursor().copy(command.format(listed).encode()) as copy:
+        with db.cursor().copy(command.format(listed).encode()) as copy:
             lines: list[str] = []
             for row in rows:
                 lines.append("\t".join([
@@ -85,16 +85,20 @@ class PostgresTable:
         if not on:
             self._run("DROP INDEX pages_by_url")
             return
-        self._run("SET maintenance_work_mem = '2GB'")
-        self._run(INDEX.format(AGED))
-        self._run(f"ALTER INDEX pages_by_url SET (fillfactor = {LOOSE})")
-        self._run("ANALYZE pages")
+        self._run(
+            "SET maintenance_work_mem = '2GB'", INDEX.format(AGED),
+            f"ALTER INDEX pages_by_url SET (fillfactor = {LOOSE})", "ANALYZE pages",
+        )  # fmt: skip
 
     def age(self, rows: Iterable[Row]) -> None:
-        self._copy(rows, COPY.replace(" (FREEZE)", ""))
+        with psycopg.connect(self._server.url) as db:
+            self._copy(db, rows, COPY.replace(" (FREEZE)", ""))
 
-    def _run(self, command: str) -> None:
-        self._store.db.execute(command.encode())
+    def _run(self, *commands: str) -> None:
+        """By a connection that may take as long as it takes: the store's may not."""
+        with psycopg.connect(self._server.url, autocommit=True) as db:
+            for command in commands:
+                db.execute(command.encode())
 
     def sizes(self) -> tuple[int, int]:
         table, index = self._row(SIZES)
@@ -106,10 +110,7 @@ class PostgresTable:
     def settle(self) -> None:
         self.checkpoint()
         if self._has_index:
-            self._run("SET enable_seqscan = off")
-            self._run("SET enable_bitmapscan = off")
-            self._row(WARM)
-            self._run("RESET ALL")
+            self._run("SET enable_seqscan = off", "SET enable_bitmapscan = off", WARM)
 
     def images(self, on: bool) -> bool:
         self._server.set("full_page_writes", "on" if on else "off")
@@ -141,8 +142,7 @@ class PostgresTable:
         self._store.transaction(write)
 
     def checkpoint(self) -> None:
-        with psycopg.connect(self._server.url, autocommit=True) as db:
-            db.execute("CHECKPOINT")
+        self._run("CHECKPOINT")
 
     def by_url(self, key: Key) -> bool:
         return self._row(SQL["page_by_url"], id=key[1], fp=key[2]) is not None
@@ -157,8 +157,7 @@ class PostgresTable:
         return int(sum(row[3] for row in rows))
 
     def scan(self, rows: int) -> None:
-        query = "SELECT max(id) FROM pages WHERE id <= %(rows)s AND domain_id + 0 = 1 AND fp = 1"
-        self._row(query, rows=rows)
+        self._run(f"SELECT max(id) FROM pages WHERE id <= {rows} AND domain_id + 0 = 1 AND fp = 1")
 
     def spent(self) -> Spent:
         self._row("SELECT pg_stat_force_next_flush()")
