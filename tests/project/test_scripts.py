@@ -45,6 +45,10 @@ case "$2" in ruff | mypy | support.chromium) exit 0 ;; esac
 exec {sys.executable} "$@"
 """
 
+ONE = ("-n", "1")  # process; four are asked for by those tests that are about them
+# Of pytest, those that scripts/test names flags of: loading all takes a second in each process.
+PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin,pytest_timeout"}
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -73,6 +77,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     own = ("PYTEST_", "LYCOSA_")  # of the run that this test is part of
     environment = {key: value for key, value in os.environ.items() if not key.startswith(own)}
+    environment |= PLUGINS
     return subprocess.run(
         [*words],
         capture_output=True,
@@ -95,10 +100,10 @@ def test_what_could_not_run_is_counted_in_the_last_line(tree: Path) -> None:
         "All checks and tests passed; 3 tests could not run on this machine:"
         " needs a browser (2); needs the moon (1).",
     )
-    done = run(tree / "scripts/test", "tests/test_b.py")
+    done = run(tree / "scripts/test", *ONE, "tests/test_b.py")
     assert (done.returncode, last_line(done)) == (0, "All checks and tests passed.")
     (tree / "tests/test_b.py").write_text("def test_ill():\n    raise AssertionError\n")
-    done = run(tree / "scripts/test")
+    done = run(tree / "scripts/test", *ONE)
     assert (done.returncode, last_line(done)) == (1, "FAILED: tests")
 
 
@@ -124,12 +129,12 @@ def test_what_fails_runs_once_more_alone_and_is_named(tree: Path) -> None:
 
 
 def test_the_build_server_fails_on_what_could_not_run(tree: Path) -> None:
-    done = run(tree / ".ci/run", "tests/test_a.py")
+    done = run(tree / ".ci/run", *ONE, "tests/test_a.py")
     assert (done.returncode, last_line(done)) == (
         1,
         "FAILED: 3 tests could not run on this machine: needs a browser (2); needs the moon (1).",
     )
-    assert run(tree / ".ci/run", "tests/test_b.py").returncode == 0
+    assert run(tree / ".ci/run", *ONE, "tests/test_b.py").returncode == 0
 
 
 def test_fix_formats_and_mends_what_it_can(tree: Path) -> None:
