@@ -84,7 +84,7 @@ def check_reading(cluster: Cluster, store: str) -> None:
     here = lycosa("show", row["url"], "--store", store, "--data-dir", cluster.nodes[1].data)
     away = lycosa("show", row["url"], "--store", store, "--data-dir", cluster.nodes[0].data)
     assert f"in {row['directory']}" in away.stdout
-    assert len(here.stdout) > len(away.stdout) > 0
+    assert "Its text is not here" in away.stdout and "Its text is not here" not in here.stdout
     why = lycosa("why", row["url"], "--store", store)
     assert "done at" in why.stdout
     check_audit(cluster, store)
@@ -126,7 +126,7 @@ def check_audit(cluster: Cluster, store: str) -> None:
 
 def test_a_killed_node_and_one_that_sleeps_are_survived(tmp_path: Path, postgres_url: str) -> None:
     # Long enough that two more nodes find something to do, however slow they start.
-    with SimWeb(replace(SPEC, pages=40), tmp_path / "log") as web:
+    with SimWeb(replace(SPEC, pages=20), tmp_path / "log") as web:
         killed_and_asleep(Cluster(web, tmp_path, postgres_url, 3))
 
 

@@ -100,7 +100,7 @@ def test_a_history_agrees_with_the_store_and_with_what_servers_saw(tmp_path: Pat
 
 
 def test_counters_are_monotone_over_kills(tmp_path: Path) -> None:
-    spec = WorldSpec(seed=9, domains=80, pages=10, delay=0.8)
+    spec = WorldSpec(seed=9, domains=80, pages=7, delay=0.8)
     with SimWeb(spec, tmp_path / "log") as web:
         crawl = Crawl(web, tmp_path, 0.8)
         for resume in (False, True):

@@ -101,7 +101,7 @@ def unpacked(path: Path) -> bytes:
 
 def test_a_node_of_a_cluster_mends_its_own(tmp_path: Path, postgres_url: str) -> None:
     with SimWeb(WORLD, tmp_path / "log") as web:
-        cluster = Cluster(web, tmp_path, postgres_url, 1)
+        cluster = Cluster(web, tmp_path, postgres_url, 1, delay=0.2)
         node = cluster.nodes[0]
         cluster.finish(cluster.start(0, resume=False))
         where = ("--data-dir", node.data, "--store", postgres_url)

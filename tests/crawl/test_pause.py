@@ -14,7 +14,7 @@ from lycosa.simweb.spec import WorldSpec
 from support.program import Crawl, lycosa, wait_for
 
 FLAGS = ("--visit-timeout", "2", "--lease-time", "8")
-SPEC = WorldSpec(seed=12, domains=30, pages=18, delay=0.5).only("robots-allow", "robots-delay")
+SPEC = WorldSpec(seed=12, domains=30, pages=12, delay=0.5).only("robots-allow", "robots-delay")
 
 
 @pytest.mark.timeout(180)

@@ -19,7 +19,7 @@ from lycosa.simweb.spec import WorldSpec
 from support.program import Crawl, can_mount, in_small_filesystem, lycosa, status, wait_for
 
 STOPPED = 3  # the exit code of a crawl that was asked to stop
-SPEC = WorldSpec(seed=16, domains=40, pages=40, delay=0.4).only("robots-allow")
+SPEC = WorldSpec(seed=16, domains=40, pages=15, delay=0.4).only("robots-allow")
 
 
 @pytest.fixture
