@@ -442,9 +442,12 @@ def test_wrong_use(plain: Kept, words: tuple[str, ...]) -> None:
 # -- beside a crawl, and on a start ---------------------------------------------------------------
 
 
-def test_nothing_is_changed_while_a_crawl_runs(plain: Kept) -> None:
+def test_nothing_is_changed_while_a_crawl_runs(
+    plain: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from lycosa.node import datadir
 
+    monkeypatch.setattr(datadir, "ORPHAN_WAIT", 0.2)  # nobody ends here, so nobody is waited for
     lock = datadir.lock(plain.root)
     try:
         assert plain.verify()[0] == 0

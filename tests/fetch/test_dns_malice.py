@@ -113,7 +113,7 @@ def check(bench: Bench, dice: random.Random, good: list[str], bad: list[str]) ->
     assert bench.asked.pending == 0
 
 
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))]
 
 
 @pytest.mark.parametrize("kind", MALICE)

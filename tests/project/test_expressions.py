@@ -45,7 +45,8 @@ def module_name(path: Path) -> str:
 
 def uses(path: Path) -> list[str]:
     """The functions of `re` that a module calls."""
-    calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    text = path.read_text("utf-8")
+    calls = ast.walk(ast.parse(text)) if "re." in text else ()
     return [
         node.func.attr
         for node in calls
