@@ -166,6 +166,13 @@ def test_top_prints_what_the_crawl_wrote_or_what_the_store_counts(stored: Stored
     assert json.loads(stored.run("top", "--once", "--json"))["state"] == "stopped"
 
 
+def put(path: Path, figures: dict[str, Any]) -> None:
+    """As a node does: nobody reads half of it."""
+    draft = path.with_suffix(".new")
+    draft.write_text(json.dumps(figures))
+    draft.replace(path)
+
+
 def on_a_terminal(data: Path, until: str) -> tuple[int, int]:
     """`lycosa top` on a terminal of its own, once it has shown something."""
     pid, fd = pty.fork()
@@ -198,9 +205,9 @@ def test_q_and_ctrl_c_end_the_view(tmp_path: Path, key: bytes) -> None:
     made = make(tmp_path / "data", "", URLS)
     (made.root / "history").mkdir()
     now = made.root / "history" / "now.json"
-    now.write_text(json.dumps({**FIGURES, "at": time.time()}))
+    put(now, {**FIGURES, "at": time.time()})
     pid, fd = on_a_terminal(made.root, "1,200")
-    now.write_text(json.dumps({**FIGURES, "at": time.time(), "pages": 4321}))
+    put(now, {**FIGURES, "at": time.time(), "pages": 4321})
     seen, end = "", time.monotonic() + 30
     while "4,321" not in seen and time.monotonic() < end:
         if select.select([fd], [], [], 1.0)[0]:
@@ -217,12 +224,12 @@ def test_without_a_terminal_each_new_figure_is_a_line(tmp_path: Path) -> None:
     made = make(tmp_path / "data", "", URLS)
     (made.root / "history").mkdir()
     now = made.root / "history" / "now.json"
-    now.write_text(json.dumps({**FIGURES, "at": time.time()}))
+    put(now, {**FIGURES, "at": time.time()})
     words = [sys.executable, "-m", "lycosa", "top", "--data-dir", str(made.root)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     first = process.stdout.readline()
-    now.write_text(json.dumps({**FIGURES, "at": time.time(), "pages": 4321}))
+    put(now, {**FIGURES, "at": time.time(), "pages": 4321})
     second = process.stdout.readline()
     assert "pages=1200" in first and "pages=4321" in second
     process.send_signal(signal.SIGINT)
