@@ -31,10 +31,11 @@ def dashboard(values: Values, _: list[str]) -> int:
         port=listening.getsockname()[1],
         names=values["dashboard-name"],
     )
-    print(f"dashboard: {address(host, orders.port, '' if file else token)}", flush=True)
-    print("Ctrl-C ends it; the crawl goes on.", file=sys.stderr)
+    # Loading takes a while in which Ctrl-C could be lost: nobody has been told of it by then.
     from lycosa.dashboard.serving import serve
 
+    print(f"dashboard: {address(host, orders.port, '' if file else token)}", flush=True)
+    print("Ctrl-C ends it; the crawl goes on.", file=sys.stderr)
     with suppress(KeyboardInterrupt):
         serve(orders, listening, lambda _: None)
     return 0
