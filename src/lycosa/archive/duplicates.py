@@ -28,7 +28,7 @@ from lycosa.page.simhash import NEAR
 
 EXACT, SIMILAR = "exact", "near"
 
-CACHE_KIB = 8 << 10  # of the temporary file in memory
+CACHE_KIB = 2 << 10  # of the temporary file in memory, and of each sort: any crawl fills it
 SKETCHES = 256  # of texts that were compared lately, some 30 KB each
 WINDOW = 200  # pages that one is compared with among those that share a key
 ENOUGH = 3  # candidates that it gets from one key, of the first ones and of the last ones

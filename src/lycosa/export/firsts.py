@@ -1,6 +1,6 @@
 """Who came first with a key, found as pages go by, in bounded memory.
 
-The keys lie in a temporary SQLite file beside the export, about 60 bytes each.
+The keys lie in a temporary SQLite file beside the export, about 35 bytes for a hash.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lycosa.errors import LycosaError
 
-CACHE_KIB = 8 << 10  # of the file in memory
+CACHE_KIB = 2 << 10  # of the file in memory: small, so that 60,000 hashes take as much as a billion
 _NAME = "firsts.sqlite"
 
 

@@ -1,7 +1,7 @@
 """Parquet files: records in, row groups of zstd-packed columns out.
 
 The only module that knows pyarrow, which comes with an extra and is imported when it is needed.
-Memory: the records of a batch, and the columns of a row group.
+Memory: the records of a batch, and the columns of a row group; it is given back with each group.
 """
 
 from __future__ import annotations
@@ -102,6 +102,10 @@ class ParquetFile:
             table = pa.Table.from_batches(self._batches, schema=self._schema)
             self._batches, self._rows, self._bytes = [], 0, 0
             self._writer.write_table(table, row_group_size=GROUP_ROWS)
+            del table
+            # Arrow keeps what is free for later, in pieces that the next group does not fit into:
+            # without this, several groups' memory is taken.
+            pa.default_memory_pool().release_unused()
 
 
 def _schema(columns: Columns) -> Any:
