@@ -1,0 +1,1 @@
+"""A crawl of many engines in virtual time, with the real stores: see `bench/hundred.py`."""
