@@ -73,7 +73,8 @@ def show(crawl: Crawl, seconds: float, size: int) -> None:
     print(
         f"  store: {clock.wall() * 1e6 / visits:.0f} us a visit by the clock,"
         f" {clock.cpu * 1e6 / visits:.0f} us of CPU; everything {seconds * 1e6 / visits:.0f} us"
-        f" ({seconds:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU); {size / (1 << 20):,.0f} MB on disk,"
+        f" ({seconds:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU);"
+        f" {size / (1 << 20):,.0f} MB on disk,"
         f" {used.ru_maxrss >> 10} MB of memory"
     )
     for verb, times in sorted(clock.times.items()):

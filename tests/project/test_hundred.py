@@ -60,14 +60,17 @@ def test_a_rough_crawl_on_postgresql_keeps_every_invariant(
 class Planted(Crawl):
     """A crawl whose engines are on a store with a fault."""
 
-    plant: Callable[[Planted, Any], None]
+    def __init__(self, plan: Plan, folder: Path, plant: Plant) -> None:
+        self._plant = plant
+        super().__init__(plan, folder, "sqlite")
 
     def connect(self, create: bool = False) -> Any:
         store = super().connect(create)
-        type(self).plant(self, store)
+        self._plant(self, store)
         return store
 
 
+Plant = Callable[[Planted, Any], None]
 Change = Callable[[Callable[[], Any], Any], Any]
 
 
@@ -146,7 +149,7 @@ def makes_second_tokens(crawl: Planted, store: Any) -> None:
     changed(store, "lease", lease)
 
 
-FAULTS = {
+FAULTS: dict[Plant, str] = {
     forgets_links: "F1: ",
     forgets_pages: "F1: ",
     is_impatient: "P1: ",
@@ -159,13 +162,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_a_fault_of_the_store_is_noticed(
-    fault: Callable[[Planted, Any], None], tmp_path: Path
-) -> None:
-    class Faulty(Planted):
-        plant = fault
-
-    plan = ROUGH if fault is lets_the_dead_write else QUIET
-    crawl = Faulty(plan, tmp_path, "sqlite")
+def test_a_fault_of_the_store_is_noticed(fault: Plant, tmp_path: Path) -> None:
+    crawl = Planted(ROUGH if fault is lets_the_dead_write else QUIET, tmp_path, fault)
     crawl.run()
     assert any(FAULTS[fault] in each for each in crawl.witness.violations)
