@@ -65,7 +65,7 @@ class Server:
 
     def cpu(self) -> float:
         """Seconds of CPU of all its processes, those that have ended included."""
-        head, *others = self._processes()
+        head, *others = self.processes()
         total = sum(_stat(head)[11:15])
         for pid in others:
             with suppress(OSError, IndexError):
@@ -76,7 +76,7 @@ class Server:
         """Bytes that its processes wrote to files, and read from disks, so far; those that have
         ended are in the kernel's account of the first one."""
         written = read = 0
-        for pid in self._processes():
+        for pid in self.processes():
             with suppress(OSError):
                 words = Path(f"/proc/{pid}/io").read_text().split()
                 written += int(words[words.index("wchar:") + 1])
@@ -87,7 +87,7 @@ class Server:
         """Blocks that were not in its own memory when they were needed."""
         return int(self._query("SELECT sum(blks_read) FROM pg_stat_database"))
 
-    def _processes(self) -> list[int]:
+    def processes(self) -> list[int]:
         """The server's first process and its children."""
         head = int((self.folder / "postmaster.pid").read_text().split()[0])
         return [head, *map(int, Path(f"/proc/{head}/task/{head}/children").read_text().split())]
