@@ -83,7 +83,8 @@ def inputs(web: Inputs, prices: Inputs) -> Table:
     needed = {
         name: HARDWARE[name] for name in ("busy cores", "slow hours", "disk write", "disk reads")
     }
-    for name, figure in [*measured.items(), *web.items(), *needed.items(), *prices.items()]:
+    figures: dict[str, Measured | Assumed] = {**measured, **web, **needed, **prices}
+    for name, figure in figures.items():
         table.add(name, f"{figure.value:,.12g} {figure.unit}", figure.source())
     return table
 
