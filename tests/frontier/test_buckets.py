@@ -7,13 +7,14 @@ The rules are those that an attack on the design asked for (docs/decisions/0028)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 from conftest import Bench, Store
 from helpers import batch, names, part_of, release, under_way
 
+from lycosa.errors import StoreGone
 from lycosa.frontier import inbox
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import Batch, Committed
@@ -23,7 +24,7 @@ from lycosa.records import Flag
 from lycosa.urls.domains import domain_id
 from support.logs import logs_of, queued_in, urls_in
 from support.made import link, page_of
-from support.tokens import check_tokens
+from support.tokens import check_tokens, unchecked
 
 
 class Engine:
@@ -52,9 +53,15 @@ class Engine:
         rows = bench.frontier.db.execute(
             f"SELECT key, data FROM inbox WHERE key = {key}"
         ).fetchall()
-        made = inbox.Delivery(inbox.Mail().read(rows, 0))
-        made.pack(found._adder.new_to_logs(made.mail.links.values()), 0, bench.clock.ms)
-        self._work(lambda now: found.deliver(self.id, made, now, Committed(now, 0, False, 0)))
+        mail = inbox.Mail().read(rows, 0)
+        new = found._adder.new_to_logs(mail.links.values())
+        made = inbox.Delivery(mail, new, new.chunks(0, bench.clock.ms))
+
+        def brought(now: int) -> None:
+            assert found.take(self.id, made, now)
+            found._bring(self.id, made, now, Committed(now, 0, False, 0))
+
+        self._work(brought)
 
     def _work(self, work: Callable[[int], Any]) -> None:
         """One transaction."""
@@ -141,11 +148,11 @@ def test_two_engines_that_read_the_same_rows_bring_them_once(bench: Bench) -> No
     one.commit(*urls)
     for engine in (one, two):
         engine.look_at(bench)
-    before = one.rounds.look(one.id, 4)["key"]
+    before = one.rounds.look(one.id, 4, 1)["key"]
     with between(one, lambda: two.commit()):
         result = one.commit("https://own.test/")
     assert not result.added and "https://own.test/" in on_their_way(bench)
-    assert one.rounds.look(one.id, 4)["key"] != before, "it looks somewhere else"
+    assert one.rounds.look(one.id, 4, 1)["key"] != before, "it looks somewhere else"
     drain(bench, two)
     assert queued_in(bench.frontier) == {
         domain_id(each.split("/")[2]): 1 for each in [*urls, "https://own.test/"]
@@ -249,6 +256,71 @@ def test_a_small_crawl_brings_links_at_once(bench: Bench) -> None:
     assert on_their_way(bench) == []
 
 
+# -- as much as comes in ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bench", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("buckets", "domains", "links"), [(0, 2_500, 12_000), (16, 3_000, 9_000)])
+def test_commits_bring_as_many_links_as_they_put_on_their_way(
+    bench: Bench, buckets: int, domains: int, links: int
+) -> None:
+    """Enough domains are ready, so nobody delivers but commits; nearly all links are new, and more
+    than one transaction delivers by itself."""
+    if not buckets:
+        bench.frontier.add([link(url) for url in some_urls(domains)])
+    engine = Engine(bench, buckets=buckets)
+    unchecked(engine.store)
+    engine.commit()  # it hears how many domains there are
+    halves = []
+    for number in range(20):
+        engine.commit(*[f"https://d{n % domains}.test/{number}/{n}" for n in range(links)])
+        waiting = [0, 0]
+        for key, count in bench.frontier.db.execute("SELECT key, links FROM inbox"):
+            waiting[key >> 62] += count
+        halves.append(waiting)
+    assert max(halves[-1]) < 4 * links, halves
+
+
+def test_commits_come_to_every_bucket_though_each_is_refilled(bench: Bench) -> None:
+    engine = Engine(bench)
+    for n in range(8):
+        engine.commit(*some_urls(60, 60 * n))
+    assert set(some_urls(60)).isdisjoint(on_their_way(bench))
+
+
+def test_links_to_what_an_engine_holds_are_not_put_on_their_way(bench: Bench) -> None:
+    bench.frontier.add([link("https://a.test/")])
+    engine = Engine(bench)
+    assert engine.store.lease(engine.id, 1)
+    assert engine.commit("https://a.test/new", "https://b.test/").added
+    assert on_their_way(bench) == ["https://b.test/"]
+
+
+@pytest.mark.parametrize("bench", ["postgres"], indirect=True)
+def test_engines_that_bring_links_at_once_and_links_that_arrive_do_not_block_each_other(
+    bench: Bench,
+) -> None:
+    """Domains are met in one order, whichever way their links came."""
+    low, high = sorted(("d1.test", "d2.test"), key=domain_id)
+    engines = [Engine(bench, buckets=1), Engine(bench, buckets=1)]
+    arriving = {0: f"https://{low}/", 1: f"https://{high}/"}
+    at_once = {0: f"https://{high}/x", 1: f"https://{low}/x"}
+    asked: list[list[int]] = []
+    for n, engine in enumerate(engines):
+        Engine(bench).post(arriving[n])
+        engine.look_at(bench)
+        states = part_of(engine.store.commit)._adder.states
+
+        def noted(ids: Any, states: Callable[[Any], Any] = states) -> Any:
+            asked.append(sorted(ids))
+            return states(ids)
+
+        part_of(engine.store.commit)._adder.states = noted
+        engine.commit(at_once[n])
+    assert asked == [sorted((domain_id(low), domain_id(high)))] * 2, "one run through the domains"
+    assert urls_in(logs_of(bench.frontier)) == {*arriving.values(), *at_once.values()}
+
+
 # -- who sleeps, and who is woken (rules 15 to 19) -------------------------------------------------
 
 
@@ -315,6 +387,49 @@ def test_an_errand_is_queued_at_once(bench: Bench) -> None:
     assert "https://c.test/robots.txt" in urls_in(logs_of(bench.frontier))
 
 
+# -- a store that is away, and what is told when ---------------------------------------------------
+
+
+@pytest.mark.parametrize("fails", ["read", "lease"])
+def test_who_can_not_deliver_still_hears_of_what_it_leased(bench: Bench, fails: str) -> None:
+    """A lease got less than it asked for; then the store goes away while links are delivered, or
+    while more is leased."""
+    bench.frontier.add([link("https://a.test/")])
+    engine = Engine(bench)
+    Engine(bench).post(*some_urls(20))
+    whole = part_of(engine.store.lease)
+    part, name = (whole._inbox, "_read") if fails == "read" else (whole, "_lease")
+    kept, calls = getattr(part, name), []
+
+    def away(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == (1 if fails == "read" else 2):
+            raise StoreGone("the server is away")
+        return kept(*args)
+
+    setattr(part, name, away)
+    handed: list[str] = []
+    for _ in range(3):  # as an engine does: it asks again with its next exchange
+        with suppress(StoreGone):
+            handed += names(engine.store.lease(engine.id, 50))
+    ((held,),) = bench.frontier.db.execute("SELECT count(*) FROM held").fetchall()
+    assert held == len(handed) == 21, "a domain is held, and nobody was told"
+
+
+def test_what_a_delivery_drops_is_told_also_to_an_engine_that_commits_nothing(bench: Bench) -> None:
+    bench.frontier.add([link("https://seed.test/")], rank=0)
+    engine = Engine(bench, seeded_only=True)
+    (lease,) = engine.store.lease(engine.id, 1)
+    told = Committed(0, 0, False, 0)
+    done, back = [page_of(lease.urls[0])], [release(lease, bench.clock.ms)]
+    told.join(engine.commit("https://found.test/1", pages=done, released=back))
+    assert engine.store.lease(engine.id, 9) == []
+    assert bench.frontier.finished()
+    for _ in range(3):
+        told.join(engine.store.watch())
+    assert told.drops == {"not-seeded": 1}
+
+
 # -- the end, damage, and what people see (rules 33 and 36) ----------------------------------------
 
 
@@ -360,3 +475,20 @@ def test_people_are_told_of_links_on_their_way(bench: Bench, reader: Reader, buc
     found = reader.find(left[-1])
     assert found["queue"] is not None and found["on_its_way"] is None
     assert reader.status()["on_their_way"] == 0
+
+
+def test_why_finds_a_link_that_is_brought_meanwhile(
+    bench: Bench, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine(bench)
+    engine.post("https://a.test/1")
+    row = reader._queue_row
+
+    def looked(*args: Any) -> Any:
+        found = row(*args)
+        drain(bench, engine)
+        return found
+
+    monkeypatch.setattr(reader, "_queue_row", looked)
+    found = reader.find("https://a.test/1")
+    assert found["queue"] or found["on_its_way"], "it is neither queued nor on its way"

@@ -79,7 +79,9 @@ class History:
         self.domains = domains
         self.new = new  # URLs of a commit
         self.model = Model()
-        stores = [bench.another(buckets=buckets) for _ in range(ENGINES)]
+        many = 1_000_000_000  # of a cap the model knows nothing
+        rules = {"buckets": buckets, "max_queued_per_domain": many}
+        stores = [bench.another(**rules) for _ in range(ENGINES)]
         self.engines = [Engine(store) for store in stores]
         self._between: Callable[[], None] | None = None
         for store in stores:

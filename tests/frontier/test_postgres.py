@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from conftest import Clock
 from helpers import batch, part_of, release, under_way
 
 from lycosa.errors import DiskFull, StoreError, StoreGone, UserError
+from lycosa.frontier import queries
 from lycosa.frontier.postgres.connection import connect, int8s, mapped, texts
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.source import PostgresSource
@@ -369,3 +371,15 @@ def test_a_wrong_password(tmp_path: Path) -> None:
         url = server.url.replace("//postgres:@", "//nobody:@")
         with pytest.raises(UserError, match=r"nobody"):
             open_reader(tmp_path, url)
+
+
+def test_whoever_may_not_use_a_table_is_told_before_a_crawl(postgres_url: str) -> None:
+    """All tables of a crawl are looked at, new ones too."""
+    store = PostgresFrontier(postgres_url, StoreRules(), create=True)
+    rows = store.db.execute(
+        "SELECT relname FROM pg_class WHERE relkind = 'r'"
+        " AND relnamespace = current_schema()::regnamespace"
+    ).fetchall()
+    store.close()
+    looked_at = set(re.findall(r"'(\w+)'", queries.load("postgres")["tables_unusable"]))
+    assert {name for (name,) in rows} - looked_at == set()

@@ -12,7 +12,7 @@ transaction; whoever finds that one of its rows is gone leaves the others where 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -29,13 +29,15 @@ PLACES = 1024  # that the first bits of a domain's id tell: rows are sorted by t
 MOST_BUCKETS = 256  # of a round: a link waits for as many commits
 DOMAINS = 1000  # of a bucket: with fewer, its links are few as well
 ROW_LINKS = 8  # of a row, in the mean: with fewer, rows cost more than they save
-MOST_LINKS = 5000  # that a transaction delivers; several times what a commit finds
+ROW_MOST = 500  # links of a row
+MOST_LINKS = 5000  # that a transaction delivers, or twice as many as the commit brings itself
 MOST_ROWS = 2000  # that it delivers
+AT_ONCE = 8  # buckets that a commit goes through until it has delivered as much as it brings
 SHORT_ROUNDS = 4  # deliveries for an engine that was handed fewer domains than it asked for
 FORMAT = 1
 _PLACE_SHIFT = 53  # of 63 bits of a domain's id
-_KEY_SHIFT = 53  # of a row's key: 10 bits of the place, 22 of an engine, 31 of a batch
-_ENGINE_SHIFT, _ENGINES, _BATCHES = 31, (1 << 22) - 1, (1 << 31) - 1
+_KEY_SHIFT = 53  # of a row's key: 10 bits of the place, 20 of an engine, 27 of a batch, 6 of a part
+_ENGINES, _BATCHES, _PARTS = 1 << 20, 1 << 27, 1 << 6
 _HEAD = 9  # bytes: format and checksum
 _STEP = 633  # the golden section of PLACES: engines that start together are far apart
 
@@ -53,28 +55,22 @@ class BadRow(ValueError):
 class Mail:
     """Rows that were read: what is in them, and what could not be read."""
 
+    most: int = MOST_LINKS  # links of one transaction
     keys: list[int] = field(default_factory=list)  # of all rows, also of those that are damaged
     links: dict[tuple[int, int], Link] = field(default_factory=dict)  # each once
     found_ms: dict[int, int] = field(default_factory=dict)  # when the first of a domain was found
     damaged: list[tuple[int, str, bytes]] = field(default_factory=list)  # key, why, what it holds
-    whole: bool = True  # all rows of the bucket are among them
-    read_links: int = 0  # those that are there twice, too
+    count: int = 0  # links that were read, those that are there twice, too
+    whole: bool = True  # nothing is left of the last bucket
 
     def read(self, rows: Iterable[tuple[int, bytes]], epoch_ms: int) -> Mail:
         """Rows in the order of their keys, as many as one transaction delivers."""
         for key, data in rows:
-            if self._enough():
+            if self.count >= self.most or len(self.keys) >= MOST_ROWS:
                 self.whole = False
                 break
             self._read(key, data, epoch_ms)
         return self
-
-    def _enough(self) -> bool:
-        return (
-            len(self.links) >= MOST_LINKS
-            or self.read_links >= 4 * MOST_LINKS
-            or len(self.keys) >= MOST_ROWS
-        )
 
     def _read(self, key: int, data: bytes, epoch_ms: int) -> None:
         self.keys.append(key)
@@ -84,7 +80,7 @@ class Mail:
             self.damaged.append((key, str(error), data))
             return
         at = found + epoch_ms
-        self.read_links += len(links)
+        self.count += len(links)
         for link in links:
             self.links.setdefault(link[:2], link)
             self.found_ms[link[0]] = min(at, self.found_ms.get(link[0], at))
@@ -92,17 +88,11 @@ class Mail:
 
 @dataclass(slots=True)
 class Delivery:
-    """Rows that are about to be delivered: what in them is new, and as chunks of logs."""
+    """Rows that are about to be delivered, and what in them is new."""
 
     mail: Mail = field(default_factory=Mail)
-    buckets: int = 1  # they are all of one of so many, as far as one transaction delivers them
     new: NewUrls = field(default_factory=NewUrls)
-    chunks: dict[int, list[bytes]] = field(default_factory=dict)
-
-    def pack(self, new: NewUrls, epoch_ms: int, now_ms: int) -> None:
-        """Before the transaction that brings them."""
-        self.new = new
-        self.chunks = {ident: new.chunks(ident, epoch_ms, now_ms) for ident in new.links}
+    chunks: dict[int, list[bytes]] = field(default_factory=dict)  # of the new, made beforehand
 
 
 class Rounds:
@@ -114,29 +104,28 @@ class Rounds:
         self._between = Committed(0, 0, False, 0)  # what came of deliveries between commits
         self.domains = 0  # that the crawl knows, as of the last commit
 
-    def buckets(self, links: int, forced: int) -> int:
-        """Into how many buckets so many links are put; 1: they are delivered at once."""
-        return buckets(self.domains, links, forced)
-
-    def look(self, engine_id: int, count: int) -> dict[str, int]:
+    def look(self, engine_id: int, count: int, most: int) -> dict[str, int]:
         """The values of `inbox_read`, for an engine that asks for one of so many buckets."""
-        place = self._places.setdefault(engine_id, engine_id * _STEP % PLACES)
-        return {"key": place << _KEY_SHIFT, "mask": _mask(count), "limit": MOST_ROWS + 1}
+        place = self._places.setdefault(engine_id, _start(engine_id))
+        key = place << _KEY_SHIFT
+        return {"key": key, "mask": _mask(count), "limit": MOST_ROWS + 1, "most": most}
 
-    def delivered(self, engine_id: int, made: Delivery) -> None:
-        """The rows are delivered: on to the next bucket, unless rows of this one are left."""
-        keys = made.mail.keys
-        if not keys:
+    def went(self, engine_id: int, mail: Mail, count: int) -> None:
+        """It has read rows: on to the next bucket, unless rows of this one are left."""
+        last = mail.keys[-1]
+        if not mail.whole:
+            self._places[engine_id] = last >> _KEY_SHIFT
             return
-        if made.mail.whole:
-            self._places[engine_id] = ((keys[-1] | _mask(made.buckets)) >> _KEY_SHIFT) + 1
-        else:
-            self._places[engine_id] = keys[-1] >> _KEY_SHIFT
-        self._places[engine_id] %= PLACES
+        place = ((last | _mask(count)) >> _KEY_SHIFT) + 1
+        if place < PLACES:
+            self._places[engine_id] = place
+        elif count > 1 or self._places[engine_id]:
+            self._places[engine_id] = 0
+        else:  # it read all there are: from here on not in step with others who did
+            self._places[engine_id] = _start(engine_id)
 
-    def collided(self, engine_id: int, made: Delivery) -> None:
-        """Another engine brings some of them: none is brought."""
-        made.mail.keys.clear()
+    def collided(self, engine_id: int) -> None:
+        """Another engine brings some of its rows: none was brought."""
         self._places[engine_id] = (self._places[engine_id] + _STEP) % PLACES
 
     def keep(self, result: Committed) -> None:
@@ -144,17 +133,51 @@ class Rounds:
         self._between.join(result)
 
     def tell(self, result: Committed) -> None:
-        """What came of deliveries since the last commit is told with this one."""
+        """What came of deliveries since the last commit is told now."""
         result.join(self._between)
         self._between = Committed(0, 0, False, 0)
+
+
+def _start(engine_id: int) -> int:
+    return engine_id * _STEP % PLACES
+
+
+def rows_for(
+    rounds: Rounds,
+    engine_id: int,
+    count: int,
+    wanted: int,
+    rows: Callable[[dict[str, int]], Iterable[tuple[int, bytes]]],
+    epoch_ms: int,
+) -> Mail:
+    """The next rows for an engine: of one of so many buckets, or of several until there are as many
+    links as are `wanted`. `rows`: the statement `inbox_read`, with its values."""
+    mail = Mail(max(MOST_LINKS, 2 * wanted))
+    for _ in range(AT_ONCE if count > 1 else 1):
+        known = set(mail.keys)  # once around, it meets them again
+        values = rounds.look(engine_id, count, mail.most - mail.count)
+        mail.read((row for row in rows(values) if row[0] not in known), epoch_ms)
+        if len(mail.keys) == len(known):
+            break
+        rounds.went(engine_id, mail, count)
+        if not mail.whole or mail.count >= wanted:
+            break
+    return mail
 
 
 def buckets(domains: int, links: int, forced: int = 0) -> int:
     """Into how many buckets so many links are put, by the domains that the crawl knows; 1: they are
     delivered at once."""
-    if forced:
-        return forced
-    most = min(MOST_BUCKETS, domains // DOMAINS, links // ROW_LINKS)
+    return forced or _power_of_two(min(MOST_BUCKETS, domains // DOMAINS, links // ROW_LINKS))
+
+
+def buckets_read(domains: int, forced: int = 0) -> int:
+    """How many buckets there are for those who deliver, however few links they bring themselves:
+    else they would meet all others."""
+    return forced or _power_of_two(min(MOST_BUCKETS, domains // DOMAINS))
+
+
+def _power_of_two(most: int) -> int:
     return 1 << max(0, most.bit_length() - 1)
 
 
@@ -184,16 +207,35 @@ def rows_of(
     for ident, some in by_domain(links).items():
         at = place_of(ident)
         grouped.setdefault(at - at % width, []).append(some)
-    return [
-        (_key(place, *writer), sum(map(len, some)), packed(some, since_epoch_ms))
-        for place, some in sorted(grouped.items())
-    ]
+    rows = []
+    for place, domains in sorted(grouped.items()):
+        for part, told in enumerate(_parts(domains)):
+            key = _key(place, *writer, part)
+            rows.append((key, sum(map(len, told)), packed(told, since_epoch_ms)))
+    return rows
 
 
-def _key(place: int, engine_id: int, number: int) -> int:
+def _parts(domains: list[list[Link]]) -> Iterator[list[list[Link]]]:
+    """The links of a bucket by domain, for as many rows as it takes; the last takes the rest."""
+    part: list[list[Link]] = []
+    room, made = ROW_MOST, 1
+    for some in domains:
+        left = some
+        while len(left) >= room and made < _PARTS:
+            yield [*part, left[:room]]
+            part, left, room, made = [], left[room:], ROW_MOST, made + 1
+        if left:
+            part.append(left)
+            room -= len(left)
+    if part:
+        yield part
+
+
+def _key(place: int, engine_id: int, number: int, part: int) -> int:
     """No two rows have the same, ever: numbers of engines and of their batches are not used again.
     Else a row that was read might be another one by the time that it is deleted."""
-    return place << _KEY_SHIFT | (engine_id & _ENGINES) << _ENGINE_SHIFT | number & _BATCHES
+    writer = (engine_id % _ENGINES * _BATCHES + number % _BATCHES) * _PARTS + part
+    return place << _KEY_SHIFT | writer
 
 
 def _mask(count: int) -> int:
@@ -237,7 +279,7 @@ def unpacked(data: bytes) -> tuple[list[Link], int]:
         links = [link for name, some in domains for link in _links(name, some)]
     except (ValueError, TypeError, AttributeError) as error:
         raise BadRow("it is not what its checksum says") from error
-    if not isinstance(found, int):
+    if type(found) is not int or abs(found) >= 1 << 48:
         raise BadRow("it is not what its checksum says")
     return links, found
 

@@ -212,7 +212,9 @@ class Move:
             return ["domain_id", "seq", "data"], ["int8", "int8", "bytea"], list(moved)
         at = list(table.columns).index("key")
         names = ["seq" if name == "key" else name for name in table.columns]
-        numbered = [(*row[:at], row[at] & NUMBERS, *row[at + 1 :]) for row in rows]
+        numbered = [  # a row of `inbox` is of no domain, and keeps its key
+            (*row[:at], row[at] & NUMBERS if row[0] else row[at], *row[at + 1 :]) for row in rows
+        ]
         return names, list(table.columns.values()), numbered
 
     def _owner(self, key: int, data: bytes) -> int:

@@ -230,6 +230,7 @@ class Reader:
         parts = split(clean)
         name = domain_of(parts.host)
         ident, fp = domain_id(name), fingerprint(clean)
+        on_its_way = self.queues.on_its_way(ident, fp)  # first: it may be brought meanwhile
         page = self._row("page_by_url", id=ident, fp=fp)
         page_id = page.pop("id") if page else 0
         origin = self._row("origin_by_name", id=ident, origin=parts.origin)
@@ -244,7 +245,7 @@ class Reader:
             "domain_row": self.survey.domains_of([ident]).get(ident),
             "origin": None if origin is None else Origin(**origin),
             "queue": self._queue_row(ident, fp),
-            "on_its_way": self.queues.on_its_way(ident, fp),
+            "on_its_way": on_its_way,
             "settings": self.settings(),
         }
 

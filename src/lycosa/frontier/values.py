@@ -119,6 +119,7 @@ class Committed:
             self.added[ident] = self.added.get(ident, 0) + count
         for reason, count in other.drops.items():
             self.drops[reason] = self.drops.get(reason, 0) + count
+        self.refused += other.refused
 
 
 @dataclass(frozen=True, slots=True)

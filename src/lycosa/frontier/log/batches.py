@@ -35,9 +35,23 @@ class NewUrls:
             self.links[log.domain_id] = new
             self.newest[log.domain_id] = log.newest_stamp
 
-    def chunks(self, ident: int, epoch_ms: int, now_ms: int) -> list[bytes]:
-        """All for one domain as chunks of its log: mostly one."""
-        return self.chunks_of(ident, self.links[ident], epoch_ms, now_ms)
+    def joined(self, other: NewUrls) -> NewUrls:
+        """These and those of another; of equal ones these."""
+        links = dict(self.links)
+        for ident, more in other.links.items():
+            known = {link[1] for link in links.get(ident, ())}
+            links[ident] = [*links.get(ident, ()), *(each for each in more if each[1] not in known)]
+        newest = dict(self.newest)
+        for ident, stamp in other.newest.items():
+            newest[ident] = max(stamp, newest.get(ident, stamp))
+        return NewUrls(links, newest, {**other.waits, **self.waits})
+
+    def chunks(self, epoch_ms: int, now_ms: int) -> dict[int, list[bytes]]:
+        """All of them as chunks of logs, by domain: mostly one each."""
+        return {
+            ident: self.chunks_of(ident, links, epoch_ms, now_ms)
+            for ident, links in self.links.items()
+        }
 
     def chunks_of(self, ident: int, links: list[Link], epoch_ms: int, now_ms: int) -> list[bytes]:
         """Some of them, if not all are allowed."""

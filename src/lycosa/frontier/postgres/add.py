@@ -83,9 +83,9 @@ class Adder:
         found: NewUrls,
         now: int,
         result: Committed,
-        *,
         chunks: Mapping[int, list[bytes]] | None = None,
         places: Mapping[int, int] | None = None,
+        *,
         seed: bool = False,
     ) -> tuple[int, int]:
         """Queue URLs that are new to their domains, which somebody else may hold; returns (URLs

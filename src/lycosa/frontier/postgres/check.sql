@@ -9,7 +9,7 @@ SELECT current_setting('server_version'), current_schema()::text,
 SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = current_schema() AND c.relkind = 'r'
     AND c.relname IN ('crawl', 'exclusions', 'engines', 'domains', 'ready', 'held', 'asleep',
-        'origins', 'log', 'damaged', 'dictionaries', 'queue', 'seen', 'pages', 'segments', 'left_out',
-        'schema_version')
+        'origins', 'answers', 'slots', 'log', 'inbox', 'damaged', 'dictionaries', 'queue', 'seen',
+        'pages', 'segments', 'left_out', 'history', 'schema_version')
     AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
         AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'));

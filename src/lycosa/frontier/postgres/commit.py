@@ -58,7 +58,6 @@ class Commits:
         result = self._store.transaction(
             lambda now: self._apply_once(engine_id, batch, made, now), engine_id
         )
-        self._inbox.rounds.delivered(engine_id, made.delivery)
         self._inbox.rounds.tell(result)
         self._leases.forget(release.domain_id for release in batch.released)
         self._tokens.rechecked(result.now_ms)
@@ -67,6 +66,7 @@ class Commits:
 
     def watch(self) -> Committed:
         result = Committed(self._store.now_ms(), 0, False, 0)
+        self._inbox.rounds.tell(result)
         self._control(result)
         return result
 
@@ -95,9 +95,8 @@ class Commits:
         failed = self._purge(plan.purged, now, result)
         done = self._record(plan.pages + failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
-        added, new_domains = self._adder.deliver(plan.found, now, result, chunks=made.chunks)
-        self._inbox.post(made.posts)
-        more, more_domains = self._inbox.deliver(engine_id, made.delivery, now, result)
+        arrival = self._planner.found(engine_id, made, now)
+        added, new_domains = self._adder.deliver(arrival.new, now, result, *arrival[1:])
         self._drop(batch, plan.dropped, result)
         if EXCLUDED in result.drops:
             self._left_out.trim()
@@ -117,8 +116,8 @@ class Commits:
             engine_id=engine_id,
             number=batch.number,
             pages=sum(1 for page in done if page.status),
-            queued=added + more + plan.change,
-            domains=new_domains + more_domains,
+            queued=added + plan.change,
+            domains=new_domains,
             outcomes=counted(outcomes, (page.outcome for page in done), {}),
             stats=orjson.dumps(batch.stats).decode(),
         )

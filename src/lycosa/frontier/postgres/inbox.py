@@ -7,9 +7,19 @@ for is in `frontier.inbox`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
-from lycosa.frontier.inbox import SHORT_ROUNDS, Delivery, InboxRow, Mail, Rounds
+from lycosa.frontier.inbox import (
+    MOST_LINKS,
+    SHORT_ROUNDS,
+    Delivery,
+    InboxRow,
+    Rounds,
+    buckets,
+    buckets_read,
+    rows_for,
+)
 from lycosa.frontier.postgres.add import Adder
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
@@ -24,37 +34,46 @@ class Buckets:
         self._adder = adder
         self.rounds = Rounds()
 
-    def read(self, engine_id: int, count: int, now: int) -> Delivery:
-        """The next rows, of one of so many buckets, and what in them is new."""
-        rows = self._store.read("inbox_read", **self.rounds.look(engine_id, count))
-        made = Delivery(Mail().read(rows, self._store.epoch_ms), count)
-        if made.mail.links:
-            new = self._adder.new_to_logs(made.mail.links.values())
-            made.pack(new, self._store.epoch_ms, now)
-        return made
+    def count(self, links: int) -> int:
+        """Into how many buckets so many links are put; 1: they are delivered at once."""
+        return buckets(self.rounds.domains, links, self._store.rules.buckets)
+
+    def next(self, engine_id: int, wanted: int, now: int) -> Delivery:
+        """What a commit delivers that itself brings so many links: those of the next buckets."""
+        count = buckets_read(self.rounds.domains, self._store.rules.buckets)
+        return self._read(engine_id, count, wanted, now)
+
+    def _read(self, engine_id: int, count: int, wanted: int, now: int) -> Delivery:
+        epoch = self._store.epoch_ms
+        mail = rows_for(self.rounds, engine_id, count, wanted, self._rows, epoch)
+        if not mail.links:
+            return Delivery(mail)
+        new = self._adder.new_to_logs(mail.links.values())
+        return Delivery(mail, new, new.chunks(epoch, now))
+
+    def _rows(self, values: dict[str, int]) -> Iterable[tuple[int, bytes]]:
+        return ((row[0], row[1]) for row in self._store.read("inbox_read", **values))
 
     def deliver_for(self, engine_id: int) -> bool:
         """Deliver more, for an engine that was handed fewer domains than it asked for; whether
         there was something."""
         delivered = False
         for _ in range(SHORT_ROUNDS):
-            made = self.read(engine_id, 1, self._store.now_ms())
+            made = self._read(engine_id, 1, MOST_LINKS, self._store.now_ms())
             if not made.mail.keys:
                 break
             alone = partial(self._alone, engine_id, made)
             self.rounds.keep(self._store.transaction(alone, engine_id))
-            self.rounds.delivered(engine_id, made)
             delivered = True
         return delivered
 
     def _alone(self, engine_id: int, made: Delivery, now: int) -> Committed:
         result = Committed(now, 0, False, 0)
-        queued, domains = self.deliver(engine_id, made, now, result)
-        values = {"engine_id": engine_id, "queued": queued, "domains": domains}
-        self._store.execute("account_delivered", **values)
+        if self.take(engine_id, made, now):
+            self._bring(engine_id, made, now, result)
         return result
 
-    # What follows is for the inside of a transaction of the caller.
+    # What follows is for the inside of a transaction.
 
     def post(self, rows: list[InboxRow]) -> None:
         """Links go on their way."""
@@ -63,21 +82,24 @@ class Buckets:
             values = {"keys": int8s(keys), "links": int8s(links), "data": blobs(data)}
             self._store.execute("inbox_post", **values)
 
-    def deliver(
-        self, engine_id: int, made: Delivery, now: int, result: Committed
-    ) -> tuple[int, int]:
-        """Bring rows to the logs, unless another engine brought some of them meanwhile; returns
-        (URLs queued, domains created)."""
+    def take(self, engine_id: int, made: Delivery, now: int) -> bool:
+        """Take rows away, for a caller who brings what is in them; False: another engine brought
+        some of them meanwhile, or is about to, and the others stay."""
         mail = made.mail
         if not mail.keys:
-            return 0, 0
+            return False
         values = {"keys": int8s(mail.keys), "count": len(mail.keys)}
         if self._store.one("inbox_take", **values) != len(mail.keys):
-            self.rounds.collided(engine_id, made)
-            return 0, 0
+            self.rounds.collided(engine_id)
+            return False
         if mail.damaged:
-            damaged, whys, data = zip(*mail.damaged, strict=True)
-            values = {"keys": int8s(damaged), "whys": texts(whys), "data": blobs(data)}
-            self._store.execute("inbox_damaged", now=now, **values)
-        places = mail.found_ms
-        return self._adder.deliver(made.new, now, result, chunks=made.chunks, places=places)
+            keys, whys, data = zip(*mail.damaged, strict=True)
+            told = {"keys": int8s(keys), "whys": texts(whys), "data": blobs(data)}
+            self._store.execute("inbox_damaged", now=now, **told)
+        return True
+
+    def _bring(self, engine_id: int, made: Delivery, now: int, result: Committed) -> None:
+        places, chunks = made.mail.found_ms, made.chunks
+        queued, domains = self._adder.deliver(made.new, now, result, chunks=chunks, places=places)
+        values = {"engine_id": engine_id, "queued": queued, "domains": domains}
+        self._store.execute("account_delivered", **values)

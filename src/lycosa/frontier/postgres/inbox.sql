@@ -1,14 +1,17 @@
 -- inbox_post: links on their way
 INSERT INTO inbox (key, links, data) SELECT * FROM unnest(%(keys)s, %(links)s, %(data)s);
 
--- inbox_read: the rows of the first bucket behind a key that has some, or of the first of all. `mask`:
--- the bits in which the keys of a bucket differ
+-- inbox_read: the rows of the first bucket behind a key that has some, or of the first of all: as many as
+-- have so many links, and one more. `mask`: the bits in which the keys of a bucket differ
 WITH first AS MATERIALIZED (
     SELECT coalesce((SELECT min(key) FROM inbox WHERE key >= %(key)s), (SELECT min(key) FROM inbox)) AS at
+), bucket AS (
+    SELECT key, data, coalesce(sum(links) OVER (
+        ORDER BY key ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING), 0) AS before
+    FROM inbox WHERE key >= (SELECT at FROM first) AND key <= ((SELECT at FROM first) | %(mask)s)
+    ORDER BY key LIMIT %(limit)s
 )
-SELECT key, data FROM inbox
-WHERE key >= (SELECT at FROM first) AND key <= ((SELECT at FROM first) | %(mask)s)
-ORDER BY key LIMIT %(limit)s;
+SELECT key, data FROM bucket WHERE before < %(most)s ORDER BY key;
 
 -- inbox_take: rows are delivered, if all of them are there and nobody else is about to deliver one;
 -- tells how many

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lycosa.errors import DiskFull, StoreGone
 from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
@@ -43,8 +44,12 @@ class Leases:
         ):
             return []
         leases = self._lease(engine_id, limit)
-        if len(leases) < limit and self._inbox.deliver_for(engine_id):
-            leases += self._lease(engine_id, limit - len(leases))
+        try:
+            if len(leases) < limit and self._inbox.deliver_for(engine_id):
+                leases += self._lease(engine_id, limit - len(leases))
+        except (StoreGone, DiskFull):
+            if not leases:
+                raise  # else the caller must hear of what it holds by now
         if not leases:
             self._ask_for_domains()
         return leases

@@ -9,9 +9,10 @@ appended links meanwhile; a domain that goes to sleep is counted for that (`toke
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lycosa.frontier.inbox import Delivery, InboxRow, apart, rows_of
-from lycosa.frontier.log.batches import BatchPlan, plan_batch, touched
+from lycosa.frontier.log.batches import BatchPlan, NewUrls, plan_batch, touched
 from lycosa.frontier.log.values import Limits
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
@@ -36,6 +37,14 @@ class Planned:
     delivery: Delivery  # those of all engines that arrive
 
 
+class Arrival(NamedTuple):
+    """Links to domains that their finders do not hold, and go to logs now."""
+
+    new: NewUrls
+    chunks: dict[int, list[bytes]]  # made before the transaction
+    places: dict[int, int]  # from when on a domain is ready that is new
+
+
 class Planner:
     """Plans for `commit`."""
 
@@ -53,7 +62,7 @@ class Planner:
         now, held = self._store.read("what_is_held", **values)[0]
         epoch = self._store.epoch_ms
         links, posted = apart(batch.links, set(held))
-        count = self._inbox.rounds.buckets(len(posted), self._store.rules.buckets)
+        count = self._inbox.count(len(posted))
         if count == 1:
             links, posted = batch.links, []
         wanted = self._errands.unanswered(batch.errands, now)
@@ -61,12 +70,25 @@ class Planner:
         errands = [link for link in wanted if not read[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, read.logs, now)
         plan = plan_batch(batch, (links + errands, turns), set(held), read.logs, now, LIMITS)
-        chunks = {ident: plan.found.chunks(ident, epoch, now) for ident in plan.found.links}
+        chunks = plan.found.chunks(epoch, now)
         posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
-        delivery = self._inbox.read(engine_id, count, now)
+        delivery = self._inbox.next(engine_id, len(posted), now)
         return Planned(plan, read, chunks, posts, delivery)
 
     # What follows is for the inside of the transaction.
+
+    def found(self, engine_id: int, made: Planned, now: int) -> Arrival:
+        """All links that go to logs of domains whose holders they do not ask: those of the batch,
+        and those on their way that arrive, if no other engine brought them meanwhile. Together, so
+        that domains are met in one order."""
+        self._inbox.post(made.posts)
+        if not self._inbox.take(engine_id, made.delivery, now):
+            return Arrival(made.plan.found, made.chunks, {})
+        arrived, both = made.delivery, made.chunks.keys() & made.delivery.chunks.keys()
+        chunks = {**made.chunks, **arrived.chunks}
+        for ident in both:
+            del chunks[ident]  # made anew, of all links to it
+        return Arrival(made.plan.found.joined(arrived.new), chunks, arrived.mail.found_ms)
 
     def write(self, made: Planned, now: int) -> None:
         """Change the logs of the domains that the engine holds."""

@@ -63,7 +63,6 @@ class Commits:
             ).fetchone()
             if batch.number > last:
                 self._apply(engine_id, batch, made, result, outcomes)
-        self._inbox.rounds.delivered(engine_id, made.delivery)
         self._inbox.rounds.tell(result)
         self._leases.forget(release.domain_id for release in batch.released)
         self._control(result)
@@ -72,6 +71,7 @@ class Commits:
     @errors_mapped
     def watch(self) -> Committed:
         result = Committed(self._store.now_ms(), 0, False, 0)
+        self._inbox.rounds.tell(result)
         self._control(result)
         return result
 
@@ -85,10 +85,8 @@ class Commits:
         failed = self._purge(plan.purged, now, result)
         done = self._record(plan.pages) + self._record(failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
-        added, new_domains = self._adder.deliver(plan.found, now, result, chunks=made.chunks)
-        self._inbox.post(made.posts)
-        arrived = Committed(now, 0, False, 0)
-        more, more_domains = self._inbox.deliver(engine_id, made.delivery, now, arrived)
+        arrival, arrived = self._planner.found(engine_id, made, now), Committed(now, 0, False, 0)
+        added, new_domains = self._adder.deliver(arrival.new, now, arrived, *arrival[1:])
         result.join(arrived)
         ends = self._planner.ends(made, batch.released, grown | arrived.added.keys())
         self._drop(batch, plan.dropped, result)
@@ -106,8 +104,8 @@ class Commits:
             "engine_id": engine_id,
             "number": batch.number,
             "pages": sum(1 for page in done if page.status),
-            "queued": added + more + plan.change,
-            "domains": new_domains + more_domains,
+            "queued": added + plan.change,
+            "domains": new_domains,
             "outcomes": counted(outcomes, (page.outcome for page in done), {}),
             "stats": orjson.dumps(batch.stats).decode(),
         }

@@ -6,9 +6,22 @@ makes sure that the rows are still there. What buckets are for is in `frontier.i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+
 from lycosa.frontier import queries
-from lycosa.frontier.inbox import SHORT_ROUNDS, Delivery, InboxRow, Mail, Rounds
+from lycosa.frontier.inbox import (
+    MOST_LINKS,
+    SHORT_ROUNDS,
+    Delivery,
+    InboxRow,
+    Rounds,
+    buckets,
+    buckets_read,
+    rows_for,
+)
 from lycosa.frontier.sqlite.add import Adder
+from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.values import Committed
 
@@ -24,53 +37,67 @@ class Buckets:
         self._adder = adder
         self.rounds = Rounds()
 
-    def read(self, engine_id: int, count: int, now: int) -> Delivery:
-        """The next rows, of one of so many buckets, and what in them is new."""
-        values = self.rounds.look(engine_id, count)
-        found = self._db.execute(SQL["inbox_read"], values).fetchall()
-        made = Delivery(Mail().read(found, self._store.epoch_ms), count)
-        if made.mail.links:
-            new = self._adder.new_to_logs(made.mail.links.values())
-            made.pack(new, self._store.epoch_ms, now)
-        return made
+    def count(self, links: int) -> int:
+        """Into how many buckets so many links are put; 1: they are delivered at once."""
+        return buckets(self.rounds.domains, links, self._store.rules.buckets)
 
+    def next(self, engine_id: int, wanted: int, now: int) -> Delivery:
+        """What a commit delivers that itself brings so many links: those of the next buckets."""
+        count = buckets_read(self.rounds.domains, self._store.rules.buckets)
+        return self._read(engine_id, count, wanted, now)
+
+    def _read(self, engine_id: int, count: int, wanted: int, now: int) -> Delivery:
+        epoch = self._store.epoch_ms
+        mail = rows_for(self.rounds, engine_id, count, wanted, self._rows, epoch)
+        if not mail.links:
+            return Delivery(mail)
+        new = self._adder.new_to_logs(mail.links.values())
+        return Delivery(mail, new, new.chunks(epoch, now))
+
+    def _rows(self, values: dict[str, int]) -> Iterator[tuple[int, bytes]]:
+        """Row by row: how many are wanted, only their contents tell."""
+        with closing(self._db.execute(SQL["inbox_read"], values)) as cursor:
+            yield from cursor
+
+    @errors_mapped
     def deliver_for(self, engine_id: int) -> bool:
         """Deliver more, for an engine that was handed fewer domains than it asked for; whether
         there was something."""
         delivered = False
         for _ in range(SHORT_ROUNDS):
-            made = self.read(engine_id, 1, self._store.now_ms())
+            made = self._read(engine_id, 1, MOST_LINKS, self._store.now_ms())
             if not made.mail.keys:
                 break
             result = Committed(0, 0, False, 0)
             with self._store.transaction(engine_id) as now:
-                queued, domains = self.deliver(engine_id, made, now, result)
-                values = {"engine_id": engine_id, "queued": queued, "domains": domains}
-                self._db.execute(SQL["account_delivered"], values)
-            self.rounds.delivered(engine_id, made)
+                if self.take(engine_id, made, now):
+                    self._bring(engine_id, made, now, result)
             self.rounds.keep(result)
             delivered = True
         return delivered
 
-    # What follows is for the inside of a transaction of the caller.
+    # What follows is for the inside of a transaction.
 
     def post(self, rows: list[InboxRow]) -> None:
         """Links go on their way."""
         self._store.write_rows("inbox_post", rows)
 
-    def deliver(
-        self, engine_id: int, made: Delivery, now: int, result: Committed
-    ) -> tuple[int, int]:
-        """Bring rows to the logs, unless another engine brought some of them meanwhile; returns
-        (URLs queued, domains created)."""
+    def take(self, engine_id: int, made: Delivery, now: int) -> bool:
+        """Take rows away, for a caller who brings what is in them; False: another engine brought
+        some of them meanwhile, and the others stay."""
         mail = made.mail
         if not mail.keys:
-            return 0, 0
+            return False
         keys = json_ids(mail.keys)
         if self._store.one("inbox_there", (keys,)) != len(mail.keys):
-            self.rounds.collided(engine_id, made)
-            return 0, 0
+            self.rounds.collided(engine_id)
+            return False
         self._store.write_rows("inbox_damaged", [(now, *each) for each in mail.damaged])
         self._db.execute(SQL["inbox_take"], (keys,))
-        places = mail.found_ms
-        return self._adder.deliver(made.new, now, result, chunks=made.chunks, places=places)
+        return True
+
+    def _bring(self, engine_id: int, made: Delivery, now: int, result: Committed) -> None:
+        places, chunks = made.mail.found_ms, made.chunks
+        queued, domains = self._adder.deliver(made.new, now, result, chunks=chunks, places=places)
+        values = {"engine_id": engine_id, "queued": queued, "domains": domains}
+        self._db.execute(SQL["account_delivered"], values)

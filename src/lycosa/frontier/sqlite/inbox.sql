@@ -2,7 +2,7 @@
 INSERT INTO inbox (key, links, data) VALUES (?, ?, ?);
 
 -- inbox_read: the rows of the first bucket behind a key that has some, or of the first of all. `mask`:
--- the bits in which the keys of a bucket differ
+-- the bits in which the keys of a bucket differ (its reader stops at `most` links)
 WITH first AS MATERIALIZED (
     SELECT coalesce((SELECT min(key) FROM inbox WHERE key >= :key), (SELECT min(key) FROM inbox)) AS at
 )

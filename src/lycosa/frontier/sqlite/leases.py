@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lycosa.errors import DiskFull, StoreGone
 from lycosa.frontier import queries
 from lycosa.frontier.log.domain_log import DomainLog
 from lycosa.frontier.sqlite.connection import errors_mapped
@@ -37,16 +38,20 @@ class Leases:
         self._held: dict[int, int] = {}  # engine by domain, as far as engines here know
         self._unsure = False  # engines here may hold domains that they were not told of
 
-    @errors_mapped
     def lease(self, engine_id: int, limit: int) -> list[Lease]:
         """Where fewer domains are ready than are asked for, links on their way may lead to more."""
         if limit <= 0:
             return []
         leases = self._lease(engine_id, limit)
-        if len(leases) < limit and self._inbox.deliver_for(engine_id):
-            leases += self._lease(engine_id, limit - len(leases))
+        try:
+            if len(leases) < limit and self._inbox.deliver_for(engine_id):
+                leases += self._lease(engine_id, limit - len(leases))
+        except (StoreGone, DiskFull):
+            if not leases:
+                raise  # else the caller must hear of what it holds by now
         return leases
 
+    @errors_mapped
     def _lease(self, engine_id: int, limit: int) -> list[Lease]:
         store = self._store
         if not self._unsure and store.one("any_ready", {"now": store.now_ms()}) is None:
