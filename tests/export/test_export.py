@@ -150,6 +150,41 @@ def test_an_export_that_was_killed_goes_on(
     _compare(rich, tmp_path, format_)
 
 
+NOTED = """
+import os, sys
+from pathlib import Path
+import lycosa
+from lycosa.export.job import Wish, export
+from lycosa.export.target import Target
+
+root, out, format_, notes = sys.argv[1:]
+left, note = int(notes), Target.note
+
+def counted(self, state):
+    global left
+    note(self, state)
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), 9)
+
+Target.note = counted
+with lycosa.open(root) as crawl:
+    export(crawl, Wish(format_, Path(out), file_bytes=50_000), lambda *_: None)
+"""
+
+
+@pytest.mark.parametrize("format_", ["parquet", "jsonl", "wet", "warc", "cdxj", "wacz"])
+def test_a_kill_may_come_behind_any_note(rich: Path, tmp_path: Path, format_: str) -> None:
+    """The same command again and again, killed when it has noted one thing; now and then two, since
+    a phase may end with two notes."""
+    words = [sys.executable, "-c", NOTED, str(rich), str(tmp_path / "out"), format_]
+    codes = [subprocess.run([*words, "1"]).returncode]
+    while codes[-1] == -signal.SIGKILL and len(codes) < 30:
+        codes.append(subprocess.run([*words, "2" if len(codes) % 3 == 2 else "1"]).returncode)
+    assert codes[-1] == 0 and len(codes) > 2, codes
+    _compare(rich, tmp_path, format_)
+
+
 def _compare(rich: Path, tmp_path: Path, format_: str) -> None:
     """What was exported in two runs is what one run exports."""
     whole = tmp_path / "whole"

@@ -5,7 +5,7 @@ Owns the names of formats and files. The phases are in `stream`, the files in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -185,8 +185,20 @@ def _index(work: Work) -> None:
             raise
         return shards.kept
 
+    _sorted(work, work.pages.pages, row_of, write)
+
+
+def _sorted(
+    work: Work,
+    pages: Callable[[int], Iterator[Page]],
+    row_of: Callable[[Page], SortedRow],
+    write: WriteIndex,
+) -> None:
+    """The phase `index`: what it has kept are sorted runs until it is done, and then its files."""
+    if work.phases.done("index"):
+        return
     sink = SortedSink(work.target, work.phases.files("index"), row_of, write)
-    work.phases.run("index", work.pages.pages, sink)
+    work.phases.run("index", pages, sink)
 
 
 def _edges(work: Work) -> None:
@@ -268,8 +280,7 @@ def _cdxj(work: Work) -> dict[str, int]:
     def write(rows: Iterable[SortedRow]) -> list[str]:
         return _lines(work, rows, "out.cdxj")
 
-    sink = SortedSink(work.target, work.phases.files("index"), row_of, write)
-    work.phases.run("index", work.pages.with_response, sink)
+    _sorted(work, work.pages.with_response, row_of, write)
     return {"index": work.phases.count("index")}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from lycosa.errors import UserError
 from lycosa.export import formats
 from lycosa.export.parquet import need_pyarrow
-from lycosa.export.stream import ChosenPages, Phases, Told
+from lycosa.export.stream import ChosenPages, Phases, Told, begun
 from lycosa.export.tables import date
 from lycosa.export.target import Target
 from lycosa.frontier.filters import Filter
@@ -65,12 +65,11 @@ def _run(
     target: Target,
     report: Told,
 ) -> dict[str, Any]:
-    resumed = target.resumed
-    phases = Phases(target, crawl.newest_page(), report)
-    if resumed:
+    if target.resumed:
         where = _filter(target.state["where"])  # "the last two hours" are those of the first run
     else:
-        target.note({**target.state, "where": asdict(where)})
+        target.note(begun(crawl.newest_page(), where=asdict(where)))
+    phases = Phases(target, report)
     pages = ChosenPages(crawl, where, name, phases.last)
     if wish.format in formats.OF_RESPONSES and next(pages.with_response(), None) is None:
         raise UserError(

@@ -123,14 +123,17 @@ def _readable(found: Iterator[PageOut | LycosaError]) -> Iterator[PageOut]:
         yield each
 
 
+def begun(last: int, **more: Any) -> dict[str, Any]:
+    """What an export that begins notes, at once with `more`: a kill may come behind any note."""
+    return {"last": last, "phases": {}, "files": [], **more}
+
+
 class Phases:
     """The phases of one export. What was done by an earlier run is not done again."""
 
-    def __init__(self, target: Target, last: int, report: Told) -> None:
+    def __init__(self, target: Target, report: Told) -> None:
         self._target = target
         self._report = report
-        if not target.state:
-            target.note({"last": last, "phases": {}, "files": []})
         self.last: int = target.state["last"]
 
     def after(self, name: str) -> int:
