@@ -34,10 +34,19 @@ def crawled(web: SimWeb, root: Path, store: str) -> list[Path]:
         nodes.append(Crawl(web, root / name, SPEC.delay, "--store", store, *NODE))
     first = nodes[0].start()
     wait_for(lambda: status(nodes[0].data, "--store", store).get("pages", 0) > 5, 60)
+    # On a busy machine the first would be done before the second is there.
+    steered("pause", store)
     second = nodes[1].start(resume=True)
+    wait_for(lambda: len(status(nodes[1].data, "--store", store).get("engines", ())) == 2, 60)
+    steered("unpause", store)
     for node, process in zip(nodes, (first, second), strict=True):
         assert process.wait(90) == 0, node.log.read_text()[-3000:]
     return [node.data for node in nodes]
+
+
+def steered(word: str, store: str) -> None:
+    done = lycosa(word, "--store", store)
+    assert done.returncode == 0, done.stderr
 
 
 def killed(words: Words, work: Path, after: float) -> bool:
