@@ -9,11 +9,12 @@ from lycosa.export.parquet import GROUP_BYTES
 WRITE = """
 import base64, random, sys
 from pathlib import Path
-from lycosa.export.parquet import ParquetFile
+from lycosa.export.parquet import ParquetFile, need_pyarrow
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
+need_pyarrow()
 path, chance = Path(sys.argv[1]), random.Random(1)
 said = base64.b64encode(chance.randbytes(1 << 20)).decode()
 file = ParquetFile(path, {"id": "string", "text": "string"})
@@ -30,7 +31,7 @@ file.abort()
 
 
 def test_memory_of_a_row_group_is_given_back_when_it_is_written(tmp_path: Path) -> None:
-    """What Arrow keeps of it for later would be added to all that an export holds besides."""
+    """What is kept of it for later would be added to all that an export holds besides."""
     words = [sys.executable, "-c", WRITE, str(tmp_path / "x.parquet")]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     kept = [int(line) for line in done.stdout.split()]

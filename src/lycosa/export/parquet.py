@@ -6,6 +6,7 @@ Memory: the records of a batch, and the columns of a row group; it is given back
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ _UNIQUE = ("id", "url", "url_surtkey", "url_path", "page", "fingerprint", "warc_
 
 
 def need_pyarrow() -> None:
-    """Raise UserError unless pyarrow is there."""
+    """Raise UserError unless pyarrow is there. Imports it, with the C library's allocator: of
+    Arrow's own, each row group leaves other gaps, and together they hold twice what is in use."""
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -103,7 +106,7 @@ class ParquetFile:
             self._batches, self._rows, self._bytes = [], 0, 0
             self._writer.write_table(table, row_group_size=GROUP_ROWS)
             del table
-            # Arrow keeps what is free for later, in pieces that the next group does not fit into:
+            # What is free is kept for later, in pieces that the next group does not fit into:
             # without this, several groups' memory is taken.
             pa.default_memory_pool().release_unused()
 
