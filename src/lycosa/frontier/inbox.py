@@ -30,9 +30,8 @@ MOST_BUCKETS = 256  # of a round: a link waits for as many commits
 DOMAINS = 1000  # of a bucket: with fewer, its links are few as well
 ROW_LINKS = 8  # of a row, in the mean: with fewer, rows cost more than they save
 ROW_MOST = 500  # links of a row
-MOST_LINKS = 5000  # that a transaction delivers, or twice as many as the commit brings itself
+MOST_LINKS = 5000  # that a transaction delivers, or twice as many as its commit puts on their way
 MOST_ROWS = 2000  # that it delivers
-AT_ONCE = 8  # buckets that a commit goes through until it has delivered as much as it brings
 SHORT_ROUNDS = 4  # deliveries for an engine that was handed fewer domains than it asked for
 FORMAT = 1
 _PLACE_SHIFT = 53  # of 63 bits of a domain's id
@@ -146,22 +145,17 @@ def rows_for(
     rounds: Rounds,
     engine_id: int,
     count: int,
-    wanted: int,
+    posted: int,
     rows: Callable[[dict[str, int]], Iterable[tuple[int, bytes]]],
     epoch_ms: int,
 ) -> Mail:
-    """The next rows for an engine: of one of so many buckets, or of several until there are as many
-    links as are `wanted`. `rows`: the statement `inbox_read`, with its values."""
-    mail = Mail(max(MOST_LINKS, 2 * wanted))
-    for _ in range(AT_ONCE if count > 1 else 1):
-        known = set(mail.keys)  # once around, it meets them again
-        values = rounds.look(engine_id, count, mail.most - mail.count)
-        mail.read((row for row in rows(values) if row[0] not in known), epoch_ms)
-        if len(mail.keys) == len(known):
-            break
+    """The next rows for an engine, of one of so many buckets. Where each commit delivers one, a
+    bucket has as many links as a commit puts on their way (`posted`), in the mean. `rows`: the
+    statement `inbox_read`, with its values."""
+    mail = Mail(max(MOST_LINKS, 2 * posted))
+    mail.read(rows(rounds.look(engine_id, count, mail.most)), epoch_ms)
+    if mail.keys:
         rounds.went(engine_id, mail, count)
-        if not mail.whole or mail.count >= wanted:
-            break
     return mail
 
 

@@ -11,7 +11,6 @@ from contextlib import closing
 
 from lycosa.frontier import queries
 from lycosa.frontier.inbox import (
-    MOST_LINKS,
     SHORT_ROUNDS,
     Delivery,
     InboxRow,
@@ -39,16 +38,22 @@ class Buckets:
 
     def count(self, links: int) -> int:
         """Into how many buckets so many links are put; 1: they are delivered at once."""
+        if not self.rounds.domains:  # before the first commit of this process
+            self.rounds.domains = self._known_domains()
         return buckets(self.rounds.domains, links, self._store.rules.buckets)
 
-    def next(self, engine_id: int, wanted: int, now: int) -> Delivery:
-        """What a commit delivers that itself brings so many links: those of the next buckets."""
-        count = buckets_read(self.rounds.domains, self._store.rules.buckets)
-        return self._read(engine_id, count, wanted, now)
+    def _known_domains(self) -> int:
+        known: int | None = self._db.execute(SQL["backlog"]).fetchone()[1]
+        return known or 0
 
-    def _read(self, engine_id: int, count: int, wanted: int, now: int) -> Delivery:
+    def next(self, engine_id: int, posted: int, now: int) -> Delivery:
+        """What a commit delivers that puts so many links on their way: those of the next bucket."""
+        count = buckets_read(self.rounds.domains, self._store.rules.buckets)
+        return self._read(engine_id, count, posted, now)
+
+    def _read(self, engine_id: int, count: int, posted: int, now: int) -> Delivery:
         epoch = self._store.epoch_ms
-        mail = rows_for(self.rounds, engine_id, count, wanted, self._rows, epoch)
+        mail = rows_for(self.rounds, engine_id, count, posted, self._rows, epoch)
         if not mail.links:
             return Delivery(mail)
         new = self._adder.new_to_logs(mail.links.values())
@@ -65,7 +70,7 @@ class Buckets:
         there was something."""
         delivered = False
         for _ in range(SHORT_ROUNDS):
-            made = self._read(engine_id, 1, MOST_LINKS, self._store.now_ms())
+            made = self._read(engine_id, 1, 0, self._store.now_ms())
             if not made.mail.keys:
                 break
             result = Committed(0, 0, False, 0)
