@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import orjson
 from xxhash import xxh3_64_digest
@@ -92,6 +93,21 @@ class Delivery:
     mail: Mail = field(default_factory=Mail)
     new: NewUrls = field(default_factory=NewUrls)
     chunks: dict[int, list[bytes]] = field(default_factory=dict)  # of the new, made beforehand
+
+
+class Arrival(NamedTuple):
+    """Links to domains that their finders do not hold, and that go to logs now."""
+
+    new: NewUrls
+    chunks: dict[int, list[bytes]]  # made before the transaction
+    places: dict[int, int]  # from when on a domain is ready that is new
+
+    def joined(self, made: Delivery) -> Arrival:
+        """With those on their way that arrive: together, so that domains are met in one order."""
+        chunks = {**self.chunks, **made.chunks}
+        for ident in self.chunks.keys() & made.chunks.keys():
+            del chunks[ident]  # made anew, of all links to it
+        return Arrival(self.new.joined(made.new), chunks, made.mail.found_ms)
 
 
 class Rounds:

@@ -95,7 +95,7 @@ class Commits:
         failed = self._purge(plan.purged, now, result)
         done = self._record(plan.pages + failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
-        arrival = self._planner.found(engine_id, made, now)
+        arrival = self._planner.arrival(engine_id, made, now)
         added, new_domains = self._adder.deliver(arrival.new, now, result, *arrival[1:])
         self._drop(batch, plan.dropped, result)
         if EXCLUDED in result.drops:

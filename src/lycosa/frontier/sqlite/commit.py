@@ -85,7 +85,7 @@ class Commits:
         failed = self._purge(plan.purged, now, result)
         done = self._record(plan.pages) + self._record(failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
-        arrival, arrived = self._planner.found(engine_id, made, now), Committed(now, 0, False, 0)
+        arrival, arrived = self._planner.arrival(engine_id, made, now), Committed(now, 0, False, 0)
         added, new_domains = self._adder.deliver(arrival.new, now, arrived, *arrival[1:])
         result.join(arrived)
         ends = self._planner.ends(made, batch.released, grown | arrived.added.keys())

@@ -9,11 +9,10 @@ them before a domain goes to sleep.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from lycosa.frontier import queries
-from lycosa.frontier.inbox import Delivery, InboxRow, apart, rows_of
-from lycosa.frontier.log.batches import BatchPlan, NewUrls, plan_batch, touched
+from lycosa.frontier.inbox import Arrival, Delivery, InboxRow, apart, rows_of
+from lycosa.frontier.log.batches import BatchPlan, plan_batch, touched
 from lycosa.frontier.log.values import Limits
 from lycosa.frontier.released import DomainEnd, end_of
 from lycosa.frontier.sqlite.errands import Errands
@@ -35,14 +34,6 @@ class Planned:
     chunks: dict[int, list[bytes]]  # links to domains that the engine does not hold
     posts: list[InboxRow]  # such links that go on their way
     delivery: Delivery  # those of all engines that arrive
-
-
-class Arrival(NamedTuple):
-    """Links to domains that their finders do not hold, and go to logs now."""
-
-    new: NewUrls
-    chunks: dict[int, list[bytes]]  # made before the transaction
-    places: dict[int, int]  # from when on a domain is ready that is new
 
 
 class Planner:
@@ -76,18 +67,13 @@ class Planner:
 
     # What follows is for the inside of the transaction.
 
-    def found(self, engine_id: int, made: Planned, now: int) -> Arrival:
-        """All links that go to logs of domains whose holders they do not ask: those of the batch,
-        and those on their way that arrive, if no other engine brought them meanwhile. Together, so
-        that domains are met in one order."""
+    def arrival(self, engine_id: int, made: Planned, now: int) -> Arrival:
+        """All links that go to logs of domains which their finders do not hold: those of the batch,
+        and those on their way, if no other engine brought them. The others go on theirs."""
         self._inbox.post(made.posts)
-        if not self._inbox.take(engine_id, made.delivery, now):
-            return Arrival(made.plan.found, made.chunks, {})
-        arrived, both = made.delivery, made.chunks.keys() & made.delivery.chunks.keys()
-        chunks = {**made.chunks, **arrived.chunks}
-        for ident in both:
-            del chunks[ident]  # made anew, of all links to it
-        return Arrival(made.plan.found.joined(arrived.new), chunks, arrived.mail.found_ms)
+        arrival = Arrival(made.plan.found, made.chunks, {})
+        taken = self._inbox.take(engine_id, made.delivery, now)
+        return arrival.joined(made.delivery) if taken else arrival
 
     def write(self, made: Planned, now: int) -> None:
         """Change the logs of the domains that the engine holds."""
