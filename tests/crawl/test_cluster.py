@@ -17,6 +17,9 @@ from support.cluster import DELAY, SPEC, Cluster
 from support.postgres import OwnServer, servers
 from support.program import EMAIL, Words, lycosa, wait_for
 
+# Long enough that a node that joins finds something to do, however slowly it starts.
+LONG = replace(SPEC, pages=20)
+
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[SimWeb]:
@@ -24,8 +27,12 @@ def web(tmp_path: Path) -> Iterator[SimWeb]:
         yield web
 
 
-def test_two_nodes_share_a_crawl(web: SimWeb, tmp_path: Path, postgres_url: str) -> None:
-    cluster = Cluster(web, tmp_path, postgres_url, 2)
+def test_two_nodes_share_a_crawl(tmp_path: Path, postgres_url: str) -> None:
+    with SimWeb(LONG, tmp_path / "log") as web:
+        share_a_crawl(Cluster(web, tmp_path, postgres_url, 2), postgres_url)
+
+
+def share_a_crawl(cluster: Cluster, postgres_url: str) -> None:
     first = cluster.start(0, resume=False)
     wait_for(lambda: cluster.pages() > 5)
     second = cluster.start(1)
@@ -125,8 +132,7 @@ def check_audit(cluster: Cluster, store: str) -> None:
 
 
 def test_a_killed_node_and_one_that_sleeps_are_survived(tmp_path: Path, postgres_url: str) -> None:
-    # Long enough that two more nodes find something to do, however slow they start.
-    with SimWeb(replace(SPEC, pages=20), tmp_path / "log") as web:
+    with SimWeb(LONG, tmp_path / "log") as web:
         killed_and_asleep(Cluster(web, tmp_path, postgres_url, 3))
 
 
