@@ -7,7 +7,6 @@ times as much to make). Two kinds of time appear here: `float` seconds on the en
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NewType
@@ -119,13 +118,14 @@ class Response:
 
     def header(self, name: bytes) -> str:
         """The first header of that (lower-case) name, or ''."""
-        return next(self.headers(name), "")
+        values = self.headers(name)
+        return values[0] if values else ""
 
     def joined(self, name: bytes) -> str:
         """All headers of that (lower-case) name as one list, joined by commas."""
         return header_list(self.head, self.lower(), name)
 
-    def headers(self, name: bytes) -> Iterator[str]:
+    def headers(self, name: bytes) -> list[str]:
         """All headers of that (lower-case) name."""
         return header_values(self.head, self.lower(), name)
 
@@ -136,23 +136,22 @@ class Response:
         return self._lower
 
 
-def header_values(head: bytes, lower: bytes, name: bytes) -> Iterator[str]:
+def header_values(head: bytes, lower: bytes, name: bytes) -> list[str]:
     """The values of a header, each cut at MAX_VALUE bytes: libcurl lets 100 KB pass.
 
     All code that reads headers gets them here. `lower` is the head in lower case.
     """
+    values: list[str] = []
     needle = b"\n" + name + b":"
     at = lower.find(needle)
-    for _ in range(MAX_VALUES):
-        if at < 0:
-            return
+    while at >= 0 and len(values) < MAX_VALUES:
         begin = at + len(needle)
-        value = head[begin : begin + MAX_VALUE]
-        line, _, more = value.partition(b"\n")
+        end = head.find(b"\n", begin, begin + MAX_VALUE)
+        line = head[begin : end if end >= 0 else begin + MAX_VALUE]
         # A value that is cut keeps its blanks, so that it is longer than any whole one.
-        whole = more or len(line) < MAX_VALUE
-        yield (line.strip() if whole else line).decode("latin-1")
+        values.append((line.strip() if len(line) < MAX_VALUE else line).decode("latin-1"))
         at = lower.find(needle, begin)
+    return values
 
 
 def header_list(head: bytes, lower: bytes, name: bytes) -> str:

@@ -234,17 +234,16 @@ class Harvest:
         elif url.flags & Flag.SITEMAP:
             row.outcome = Outcome.SITEMAP
             self._sitemap(held, url, body, batch, stats)
-        elif kind_of(response.joined(b"content-type"), body) == OTHER:
+        elif kind_of(content_type := response.joined(b"content-type"), body) == OTHER:
             # Its type was not told, or could not be seen before unpacking.
             row.outcome = Outcome.NOT_TEXT
         else:
-            parsed = self._parsed(url, response, body)
+            parsed = self._parsed(url, response, content_type, body)
             wanted = self._said(held, url, response, parsed, body, row, stats)
             self._leads(held, url, parsed, wanted, batch, stats)
 
-    def _parsed(self, url: QueuedUrl, response: Response, body: bytes) -> Parsed:
+    def _parsed(self, url: QueuedUrl, response: Response, content_type: str, body: bytes) -> Parsed:
         """The page as its markup and its headers have it."""
-        content_type = response.joined(b"content-type")
         tld = host_of(url.url).rpartition(".")[2]
         parsed = parse(body, content_type, tld=tld, obey_nofollow=self.rules.obey_nofollow)
         noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"), self.rules.agent)

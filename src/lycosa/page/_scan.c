@@ -1886,6 +1886,8 @@ static PyObject *answer(Scan *scan) {
             main = text == NULL ? NULL : decoded_buffer(&kept);
         }
     }
+    /* Its hash and its row in the archive need the UTF-8: from now on the text keeps it. */
+    if (main != NULL && PyUnicode_AsUTF8AndSize(text, NULL) == NULL) Py_CLEAR(main);
     PyObject *signs = main == NULL ? NULL : signs_of(scan, &page);
     if (signs != NULL)
         result = Py_BuildValue("(OOnOON)", text, scan->items, scan->dropped, scores, main, signs);
