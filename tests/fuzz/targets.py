@@ -478,6 +478,8 @@ def language_(data: bytes) -> None:
         body.decode("utf-8", "replace"),
         body.decode("utf-16", "surrogatepass") if len(body) % 2 == 0 else "",
     ):
+        for code in language.SMALL:
+            assert language.counted(found, code) == language.counted_in_python(found, code)
         shares = language.languages(found, tag)
         assert shares == language.languages(found, tag)
         assert sum(share for _, share in shares) <= 1.001 and len(shares) <= language.PIECES

@@ -200,8 +200,36 @@ def test_a_wrong_declaration_is_found_out_by_small_words_too(code: str) -> None:
 
 def test_small_words_are_enough_where_they_are_everywhere() -> None:
     text = "The river rises in the hills and it is one of those that have been there for ages. " * 9
-    assert language.shows(text, language.SMALL["en"])
+    assert language.shows(text, "en")
     assert languages(text, "en-GB") == [("en", 1.0)]
     half = text + f"{TEXTS['de']}. " * 9
-    assert not language.shows(half, language.SMALL["en"])
+    assert not language.shows(half, "en")
     assert {code for code, _ in languages(half, "en")} == {"de", "en"}
+
+
+@pytest.mark.skipif(language.compiled is None, reason="not compiled")
+def test_small_words_are_counted_alike_by_both_readers() -> None:
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    chance = random.Random(seed)
+    blanks = [" ", "\n", "\t", "\v", "\x1c", "\x1f", "\x85", "\xa0", "\u1680", "\u2000", "\u200a"]
+    blanks += ["\u2028", "\u2029", "\u202f", "\u205f", "\u3000"]
+    others = [
+        "\0",
+        "\x1b",
+        "\u180e",
+        "\u200b",
+        "\ufeff",
+        "\ud800",
+        ",",
+        "é",
+        "x",
+        "语",
+        "internationa",
+    ]
+    for code in language.SMALL:
+        assert max(len(word.encode()) for word in language.SMALL[code]) <= 8
+        pieces = [*language.SMALL[code], *blanks, *blanks, *others]
+        for _ in range(300):
+            text = "".join(chance.choices(pieces, k=chance.randrange(60)))
+            assert language.counted(text, code) == language.counted_in_python(text, code), text

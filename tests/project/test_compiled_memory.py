@@ -41,6 +41,7 @@ while time.monotonic() < end:
     if chance.random() < 0.3:
         page = bytes(b if chance.random() > 0.05 else chance.randrange(256) for b in page)
     scan.scan(page, html5, chance.choice([0, 1, 3, 1000]), chance.choice([0, 1, 5, 100_000]))
+    scan.small_words(page, chance.randbytes(1024))
     runs += 1
 print("runs", runs)
 """

@@ -1974,6 +1974,8 @@ static PyObject *features(PyObject *Py_UNUSED(module), PyObject *args) {
     return result;
 }
 
+#include "_small_words.h"
+
 PyDoc_STRVAR(is_utf8_doc, "is_utf8(page)\n--\n\n"
                           "Whether bytes are UTF-8; a last character that is cut off is forgiven.");
 
@@ -2131,6 +2133,7 @@ static PyObject *answer_to(PyObject *Py_UNUSED(module), PyObject *args) {
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, scan_doc},
                                 {"answer_to", answer_to, METH_VARARGS, answer_to_doc},
                                 {"is_utf8", is_utf8, METH_VARARGS, is_utf8_doc},
+                                {"small_words", small_words, METH_VARARGS, small_words_doc},
                                 {"features", features, METH_VARARGS, features_doc},
                                 {NULL, NULL, 0, NULL}};
 

@@ -10,9 +10,17 @@ codes: ISO 639-1 where there is one.
 from __future__ import annotations
 
 import re
+from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+compiled: Callable[[bytes, bytes], tuple[int, int, int]] | None
+try:
+    from lycosa.page._scan import small_words as compiled
+except ImportError:  # there was no C compiler when lycosa was installed
+    compiled = None
 
 STRETCHES = 3  # places in which the small words of the declared language are looked for
 STRETCH = 200  # characters of each
@@ -120,12 +128,15 @@ _SMALL_WORDS = {
     "fi": "ja on ei se että oli kun ovat tai myös mutta joka hän niin voi ole kuin sekä sen",
 }
 SMALL = {code: frozenset(words.split()) for code, words in _SMALL_WORDS.items()}
+SMALL_SLOTS = 128  # of a table of them, as in `_small_words.h`
+_SPREAD, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LATIN = re.compile("[A-Za-z]+")
 _TAG = re.compile(r"[a-z]{2,3}(?![a-z0-9])").match
 
 Shares = list[tuple[str, float]]
+Counted = tuple[int, int, int]
 
 
 @dataclass(slots=True)
@@ -142,7 +153,7 @@ def languages(text: str, declared: str = "") -> Shares:
     """The languages of a text, the best first, each with its share of what was looked at, times how
     sure the detector is; [] where nobody can tell. `declared` is what the page says: a hint."""
     hint = code_of(declared)
-    if hint in SMALL and len(text) >= STRETCHES * STRETCH and shows(text, SMALL[hint]):
+    if hint in SMALL and len(text) >= STRETCHES * STRETCH and shows(text, hint):
         return [(hint, 1.0)]
     if len(text) < 3 * PROBE:
         votes = [_vote(text)] if _enough(text) else []
@@ -151,15 +162,42 @@ def languages(text: str, declared: str = "") -> Shares:
     return _shares(votes, hint)
 
 
-def shows(text: str, small: frozenset[str]) -> bool:
+def shows(text: str, code: str) -> bool:
     """Whether small words of a language are frequent all over a text."""
     for stretch in _places(text, STRETCHES, STRETCH):
-        words = stretch.lower().split()
-        if sum(map(small.__contains__, words)) < LEAST_SMALL * len(words):
-            return False
-        if len(small.intersection(words)) < LEAST_KINDS:
+        words, small, kinds = counted(stretch.lower(), code)
+        if small < LEAST_SMALL * words or kinds < LEAST_KINDS:
             return False
     return True
+
+
+def counted(text: str, code: str) -> Counted:
+    """How many words a text in lower case has, how many of them are small words of a language, and
+    how many different ones."""
+    if compiled is None:
+        return counted_in_python(text, code)
+    return compiled(text.encode("utf-8", "replace"), _table(code))
+
+
+def counted_in_python(text: str, code: str) -> Counted:
+    """What the compiled module does."""
+    words = text.split()
+    found = [*filter(SMALL[code].__contains__, words)]
+    return len(words), len(found), len(set(found))
+
+
+@cache
+def _table(code: str) -> bytes:
+    """The small words of a language as numbers, none of them longer than eight bytes, where the
+    compiled module looks for them."""
+    slots = [0] * SMALL_SLOTS
+    for word in SMALL[code]:
+        number = int.from_bytes(word.encode(), "little")
+        slot = (number * _SPREAD & _MASK) >> 57
+        while slots[slot]:
+            slot = (slot + 1) % SMALL_SLOTS
+        slots[slot] = number
+    return array("Q", slots).tobytes()
 
 
 def _two_looks(text: str, hint: str) -> list[_Vote]:
