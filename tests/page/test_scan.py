@@ -92,7 +92,7 @@ def test_pages(page: str, text: str | None, notes: list[object]) -> None:
 
 
 def test_bytes_that_are_no_text() -> None:
-    assert read(b"<p>\xff\xfea<a href=/\xe9>") == ("\ufffd\ufffda", ["/\ufffd"])
+    assert read(b"<p>\xff\xfea<a href=/\xe9>") == ("\ufffd\ufffda", [("/\ufffd", "")])
 
 
 def test_many_references_leave_links_alone() -> None:

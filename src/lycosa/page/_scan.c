@@ -800,7 +800,15 @@ static const char *read_link(const char *p, const char *end, int *closed, Link *
     return p;
 }
 
-/* <a>: its href, or (href, rel) if its rel may forbid to follow it. */
+/* Whether an href is a link as it stands: nothing is to be trimmed, and it begins with no '#' and
+   with no letter of the schemes that are not crawled ("mailto:"). */
+static int is_plain(const char *p, const char *end) {
+    unsigned char first = (unsigned char)*p, last = (unsigned char)end[-1];
+    if (first <= ' ' || first >= 0x80 || last <= ' ' || last >= 0x80 || last == ';') return 0;
+    return strchr("#&jmtdabsJMTDABS", first) == NULL;
+}
+
+/* <a>: its href, or (href, rel) if that is not plain or its rel may forbid to follow it. */
 static int anchor(Scan *scan, const Link *found) {
     Attribute href = found->href, rel = found->rel;
     if (href.name == NULL) return 0;
@@ -813,8 +821,9 @@ static int anchor(Scan *scan, const Link *found) {
         return 0;
     }
     PyObject *link = decoded(scan, href.value, href.value_end, 1);
-    const char *rel_end = rel.name == NULL ? NULL : cut_at(rel.value, rel.value_end, HREF_MAX);
-    if (link != NULL && rel.name != NULL && may_forbid(rel.value, rel_end)) {
+    if (rel.name == NULL) rel.value = rel.value_end = "";
+    const char *rel_end = cut_at(rel.value, rel.value_end, HREF_MAX);
+    if (link != NULL && (!is_plain(href.value, href.value_end) || may_forbid(rel.value, rel_end))) {
         PyObject *wish = decoded(scan, rel.value, rel_end, 1);
         PyObject *pair = wish == NULL ? NULL : PyTuple_Pack(2, link, wish);
         Py_XDECREF(wish);
@@ -1904,7 +1913,8 @@ PyDoc_STRVAR(
     "scan(page, names, max_items, max_text)\n--\n\n"
     "The visible text of a page (UTF-8), what its tags say, how many were left out, the score "
     "of each line of the text, its main text, and what was counted (`signs.Signs`).\n\n"
-    "What tags say: the href of an <a>, (href, rel) if that may forbid it, (name, attributes) "
+    "What tags say: the href of an <a>, (href, rel) if one of them needs a look, (name, "
+    "attributes) "
     "of others, (None, title). `names` are those of character references.");
 
 static PyObject *scan(PyObject *Py_UNUSED(module), PyObject *args) {

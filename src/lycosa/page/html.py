@@ -45,7 +45,6 @@ LINKS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
 
 _UNCRAWLABLE = ("javascript:", "mailto:", "tel:", "data:", "about:", "blob:", "sms:")
 _UNCRAWLABLE_LETTERS = frozenset("jmtdabsJMTDABS")  # with which these begin: most links do not
-_LOOK_CLOSER = _UNCRAWLABLE_LETTERS | {"#"}
 # A number, perhaps a separator, perhaps "url=", perhaps a quote, and the URL (WHATWG, "shared
 # declarative refresh steps"). A number alone reloads the page.
 _REFRESH = re.compile(
@@ -178,19 +177,19 @@ class _Reader:
         self.links: dict[str, None] = {}
 
     def notes(self, items: list[Any]) -> None:
-        """Takes what one pass found: hrefs, (href, rel), (name, attributes), (None, title)."""
+        """Takes what one pass found: links as they stand, (href, rel), (name, attributes),
+        (None, title)."""
         links, most = self.links, self.max_links
         for item in items:
             if type(item) is str:
                 if item in links:  # as many are
                     continue
-                href = item.strip()
-                size = len(href)
-                if 0 < size < self.room and href[0] not in _LOOK_CLOSER and len(links) < most:
-                    links[href] = None  # as in `link`, whose calls would show
+                size = len(item)
+                if size <= self.room and len(links) < most:
+                    links[item] = None  # as in `link`, whose calls would show
                     self.room -= size
                 else:
-                    self.link(href)
+                    self.found.links_dropped += 1
             elif item[0] is None:
                 self.title(item[1])
             elif type(item[1]) is str:

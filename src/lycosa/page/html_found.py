@@ -38,6 +38,11 @@ TELLING_METAS = frozenset(
 own_meta = "lycosa"  # a <meta> of that name speaks to us: see `answer_to`
 _TELLING_LINK = re.compile("canonical|alternate|next|prev|[&\x00-\x1f\x80-\U0010ffff]", re.I | re.A)
 _may_forbid = re.compile("nofollow|[&\x00-\x1f\x80-\U0010ffff]", re.I | re.A).search
+# An href that is a link as it stands: nothing is to be trimmed, and it begins with no '#' and with
+# no letter of the schemes that are not crawled ("mailto:").
+_is_plain = re.compile(
+    r"(?=[^\x00- \x80-\U0010ffff#&jmtdabsJMTDABS]).*[^\x00- \x80-\U0010ffff;]\Z", re.S
+).match
 _META_NAMES = frozenset(("name", "property", "itemprop", "http-equiv"))
 # For these a value has to be decoded before anybody can tell what it says.
 _is_rare = re.compile("[&\x00-\x1f\x80-\U0010ffff]").search
@@ -79,7 +84,7 @@ class PageFound:
         return in_text(text) if self.references >= 0 else ""
 
     def anchor(self, attributes: str) -> None:
-        """<a>: its href, or (href, rel) if its rel may forbid to follow it."""
+        """<a>: its href, or (href, rel) if that is not plain or its rel may forbid to follow it."""
         found = attributes_of(self.few(attributes))
         href = found.get("href", "").lstrip(" \t\n\f\r")
         if not href or href[0] == "#" or size_of(href) > HREF_BYTES:
@@ -89,7 +94,8 @@ class PageFound:
             return
         link = in_attribute(href)
         rel = found.get("rel", "").encode()[:HREF_BYTES].decode("utf-8", "ignore")
-        self.keep((link, in_attribute(rel)) if _may_forbid(rel) else link)
+        plain = _is_plain(href) and not _may_forbid(rel)
+        self.keep(link if plain else (link, in_attribute(rel)))
 
     def note(self, name: str, attributes: str) -> None:
         """Any other tag that says something: (name, its attributes)."""
