@@ -246,9 +246,10 @@ class Harvest:
         """The page as its markup and its headers have it."""
         tld = host_of(url.url).rpartition(".")[2]
         parsed = parse(body, content_type, tld=tld, obey_nofollow=self.rules.obey_nofollow)
-        noindex, nofollow = robots_tag.wishes(response.headers(b"x-robots-tag"), self.rules.agent)
-        parsed.noindex |= noindex
-        parsed.nofollow |= nofollow
+        if fields := response.headers(b"x-robots-tag"):
+            noindex, nofollow = robots_tag.wishes(fields, self.rules.agent)
+            parsed.noindex |= noindex
+            parsed.nofollow |= nofollow
         return parsed
 
     def _said(

@@ -1695,23 +1695,26 @@ static int other_end(Scan *scan, Wanted name) {
 }
 
 static int end_tag(Scan *scan, const char *name, const char *name_end) {
-    const struct element *element = find_element(name, name_end, scan->end);
-    Wanted wanted = {element, name, name_end - name, 0};
+    Py_ssize_t size = name_end - name;
     const Open *open = top(scan);
-    int closed, failed;
-    Hints hints = {0};
-    const char *after = skip_tag(name_end, scan->end, &closed, &hints);
-    if (after == NULL) { /* the page ends in a tag */
-        scan->at = scan->end;
-        return 0;
+    const char *after = name_end + 1;
+    if (name_end == scan->end || *name_end != '>') {
+        int closed;
+        Hints hints = {0};
+        after = skip_tag(name_end, scan->end, &closed, &hints);
+        if (after == NULL) { /* the page ends in a tag */
+            scan->at = scan->end;
+            return 0;
+        }
     }
     scan->at = after;
-    if (open->name_space == HTML && same_element(open, element, name, wanted.size) &&
-        !(open->flags & BARRIER))
-        failed = cut(scan, scan->depth - 1);
-    else
-        failed = other_end(scan, wanted);
-    return failed;
+    int html = open->name_space == HTML;
+    if (html && open->size == (unsigned)size && memcmp(open->name, name, (size_t)size) == 0)
+        return cut(scan, scan->depth - 1); /* mostly: then it need not be looked up */
+    const struct element *element = find_element(name, name_end, scan->end);
+    if (html && same_element(open, element, name, size) && !(open->flags & BARRIER))
+        return cut(scan, scan->depth - 1);
+    return other_end(scan, (Wanted){element, name, size, 0});
 }
 
 /* Behind a comment that begins with "<!--" at `p`. */

@@ -13,7 +13,7 @@ import re
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 compiled: Callable[[bytes, bytes], tuple[int, int, int]] | None
@@ -231,8 +231,10 @@ def _closely(text: str) -> list[_Vote]:
     return [_vote(place) for place in _places(text, count, PIECE)]
 
 
+@lru_cache(maxsize=256)
 def code_of(declared: str) -> str:
-    """The code of the language that a tag like `de-AT` or `zho` names, '' if it names none."""
+    """The code of the language that a tag like `de-AT` or `zho` names, '' if it names none.
+    Cached: a crawl meets a few dozen of them."""
     found = _TAG(declared.strip().lower().replace("_", "-"))
     if found is None:
         return ""
