@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import deque
 from statistics import median
 from typing import Any
 
@@ -51,9 +50,7 @@ class Nobody:
 
 
 def held(number: int) -> Held:
-    return Held(
-        number, f"d{number}.test", True, 70.0, 0, number % 60, number % 900, 0.0, deque(), {}
-    )
+    return Held(number, f"d{number}.test", True, 70.0, 0, number % 60, number % 900, 0.0, [], {})
 
 
 def crawl(notes: EngineNotes | Silence, pages: int) -> float:

@@ -16,7 +16,6 @@ import gc
 import gzip
 import random
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -180,7 +179,7 @@ def _send(many: list[list[str]]) -> Batch:
     harvest = Harvest(HarvestRules(), Scope(ScopeRules()), lambda _: b"", iter(()))
     held = Held(
         domain_id("example.com"), "example.com", seeded=True, delay=70.0, failures=0, pages=0,
-        queued=0, ready=0.0, run=deque(), origins={},
+        queued=0, ready=0.0, run=[], origins={},
     )  # fmt: skip
     batch, stats = Batch(), Stats()
     for hrefs in many:

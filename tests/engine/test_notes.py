@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter, deque
+from collections import Counter
 from typing import Any
 
 import orjson
@@ -22,7 +22,7 @@ from support.made import made_request
 def held(name: str = "a.test", **more: Any) -> Held:
     plain: dict[str, Any] = {
         "id": 1, "name": name, "seeded": True, "delay": 1.0, "failures": 0, "pages": 0,
-        "queued": 0, "ready": 0.0, "run": deque(), "origins": {},
+        "queued": 0, "ready": 0.0, "run": [], "origins": {},
     }  # fmt: skip
     return Held(**(plain | more))
 

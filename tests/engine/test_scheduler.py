@@ -169,7 +169,7 @@ def test_random_histories_keep_every_domain_in_one_place() -> None:
             elif act < 0.6 and made.visiting < 5 and (held := made.next(now)):
                 assert held.ready <= now + 0.002, f"seed {seed}"
                 if held.run:
-                    held.run.popleft()
+                    held.run.pop(0)
                 visiting.append(held)
             elif act < 0.8 and visiting:
                 made.visited(visiting.pop(), now, now + 70)

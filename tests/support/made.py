@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import random
-from collections import deque
 from collections.abc import Iterable
 
 from lycosa.archive.ledger import UNTOLD, Clock, LedgerVisit
@@ -84,7 +83,7 @@ def held(
     origins: dict[str, KnownOrigin] | None = None,
 ) -> Held:
     """A domain as an engine holds it. `queued` is the number of `urls` unless it is given."""
-    run = deque(urls)
+    run = list(urls)
     return Held(
         id=domain_id(domain) if ident is None else ident,
         name=domain,

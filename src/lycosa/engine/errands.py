@@ -89,9 +89,7 @@ def where(origin: str, known: KnownOrigin | None, now_ms: int) -> tuple[Url, int
 def forget_run(held: Held, start: str = "") -> None:
     """The store fails what is queued of an origin or domain: the run must not fail it again.
     Errands stay there and here: others wait for them."""
-    kept = [url for url in held.run if is_errand(url) or not url.url.startswith(start)]
-    held.run.clear()
-    held.run.extend(kept)
+    held.run[:] = [url for url in held.run if is_errand(url) or not url.url.startswith(start)]
 
 
 def first_url(held: Held, now_ms: int) -> str:

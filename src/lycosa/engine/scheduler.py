@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from array import array
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -58,10 +59,10 @@ class Held:
     pages: int
     queued: int  # estimate
     ready: float  # engine clock
-    run: deque[QueuedUrl]
+    run: list[QueuedUrl]  # a few, of which the first is the next
     origins: dict[str, KnownOrigin]
     asked: float = 0.0  # seconds that its sites ask for (Crawl-delay), also if the crawl's are more
-    recent: dict[int, None] = field(default_factory=dict)
+    recent: array[int] = field(default_factory=lambda: array("q"))
     noted_ms: int = 0  # the delay of its own that is in the ledger; -1: one may be
     outdated: bool = False  # the store may know more of its origins by its next turn
     place: int = 0  # among those who wait for an address, see `address_turns`
@@ -74,9 +75,9 @@ class Held:
 
     def remember(self, fp: int) -> None:
         """This URL is done."""
-        self.recent[fp] = None
+        self.recent.append(fp)
         if len(self.recent) > RECENT:
-            del self.recent[next(iter(self.recent))]
+            del self.recent[0]
 
     def shrink(self) -> bool:
         """Make it small for the time between visits; False if it is too large to be kept."""
@@ -126,7 +127,7 @@ class Scheduler:
             pages=lease.pages,
             queued=lease.queued,
             ready=now + max(0, lease.ready_ms - now_ms) / 1000,
-            run=deque(lease.urls),
+            run=lease.urls,
             origins=_known(lease),
             asked=lease.delay_ms / 1000,
             noted_ms=-1 if lease.failures else self._noted_ms(lease.delay_ms),

@@ -9,7 +9,6 @@ look into page bodies.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator
 from dataclasses import replace
 
@@ -111,13 +110,13 @@ class Visit:
             self.result.purges.append(("", EXCLUDED))
         while (url := self._choose()) is not None:
             if self.result.requests and not self._knows(url):
-                run.appendleft(url)  # robots.txt of one origin is enough for a visit
+                run.insert(0, url)  # robots.txt of one origin is enough for a visit
                 return
             if errands.is_errand(url):
                 if url is head:
                     yield from self._errand(url)
                 else:
-                    run.appendleft(url)
+                    run.insert(0, url)
                 return
             over = yield from self._attempt(url)
             if over:
@@ -128,9 +127,9 @@ class Visit:
 
     def _choose(self) -> QueuedUrl | None:
         """The next URL of the run that may be tried now."""
-        run: deque[QueuedUrl] = self.held.run
+        run = self.held.run
         while run:
-            url = run.popleft()
+            url = run.pop(0)
             parts = split(url.url)
             if deaths(url.flags) >= MOST_DEATHS:
                 self._fail(url, Outcome.POISON)
