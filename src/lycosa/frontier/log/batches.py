@@ -7,7 +7,7 @@ knows it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lycosa.frontier.log.domain_log import DomainLog, delivery
@@ -119,76 +119,76 @@ def plan_batch(
     batch: Batch,
     given: tuple[list[Link], list[Deferral]],
     held: Collection[int],
-    logs: Mapping[int, DomainLog],
+    logs: Iterable[DomainLog],
     now_ms: int,
     limits: Limits,
 ) -> BatchPlan:
     """What a batch does. `given`: those of its links and errands that go to logs at once, and until
     when some of them wait; `held`: the domains among those of the batch that its engine holds;
-    `logs`: those of all its domains."""
+    `logs`: those of all its domains, which may come one by one: none is looked at again."""
     links = by_domain(given[0])
     waits = first_waits(given[1])
     made = BatchPlan()
+    told = _Told(batch, links, waits)
     ours = (touched(batch) | links.keys()) & set(held)
-    done = _done(batch.pages, ours, logs)
-    for ident, changes in _changes(batch, done, links, waits, ours).items():
-        made.own[ident] = logs[ident].plan(changes, now_ms, limits)
-    for ident, found in links.items():
-        if ident not in held:
-            made.found.take(logs[ident], found)
-    made.found.waits = {ident: each for ident, each in waits.items() if ident in made.found.links}
+    for log in logs:
+        ident = log.domain_id
+        if ident in ours:
+            made.own[ident] = log.plan(told.changes(log), now_ms, limits)
+        elif ident in links:
+            made.found.take(log, links[ident])
+    found = made.found
+    found.links = {ident: found.links[ident] for ident in links if ident in found.links}
+    found.waits = {ident: each for ident, each in waits.items() if ident in found.links}
     made.pages = _recorded(batch.pages, made.own)
     made.purged = _purged(batch.purges, made.own)
     made.dropped = _dropped(batch.dropped, made.own)
     return made
 
 
-def _done(
-    pages: list[PageRow], ours: Collection[int], logs: Mapping[int, DomainLog]
-) -> dict[int, list[tuple[int, bool]]]:
-    """What is done, by domain: URLs that are queued, and those that redirects led to."""
-    by_domain: dict[int, list[PageRow]] = {}
-    for page in pages:
-        if page.domain_id in ours:
-            by_domain.setdefault(page.domain_id, []).append(page)
-    done = {}
-    for ident, some in by_domain.items():
-        states = logs[ident].states([page.fp for page in some])
-        done[ident] = [
-            (page.fp, page.status > 0)
-            for page, state in zip(some, states, strict=True)
-            if state == "queued" or page.order == FOUND
-        ]
-    return done
+class _Told:
+    """What a batch says of the domains that its engine holds, by domain."""
 
+    def __init__(
+        self, batch: Batch, links: LinksOf, waits: Mapping[int, Sequence[UrlWait]]
+    ) -> None:
+        self._links = links
+        self._waits = waits
+        self._deferred = first_waits(batch.deferred)
+        self._pages: dict[int, list[PageRow]] = {}
+        for page in batch.pages:
+            self._pages.setdefault(page.domain_id, []).append(page)
+        self._purges: dict[int, list[LogPurge]] = {}
+        for each in batch.purges:
+            purge = (each.origin, each.outcome, each.forget, each.errands)
+            self._purges.setdefault(each.domain_id, []).append(purge)
+        self._dropped: dict[int, list[int]] = {}
+        for ident, url, _ in batch.dropped:
+            self._dropped.setdefault(ident, []).append(url.fp)
 
-def _changes(
-    batch: Batch,
-    done: Mapping[int, list[tuple[int, bool]]],
-    links: LinksOf,
-    waits: dict[int, list[UrlWait]],
-    ours: Collection[int],
-) -> dict[int, LogChanges]:
-    """What changes in each domain that the engine holds."""
-    deferred = first_waits(batch.deferred)
-    purges: dict[int, list[LogPurge]] = {}
-    for each in batch.purges:
-        purge = (each.origin, each.outcome, each.forget, each.errands)
-        purges.setdefault(each.domain_id, []).append(purge)
-    dropped: dict[int, list[int]] = {}
-    for ident, url, _ in batch.dropped:
-        dropped.setdefault(ident, []).append(url.fp)
-    return {
-        ident: LogChanges(
-            done.get(ident, ()),
-            deferred.get(ident, ()),
-            found_urls(links.get(ident, ())),
-            waits.get(ident, ()),
-            purges.get(ident, ()),
-            dropped.get(ident, ()),
+    def changes(self, log: DomainLog) -> LogChanges:
+        """What changes in this one."""
+        ident = log.domain_id
+        return LogChanges(
+            _done(self._pages.get(ident, ()), log),
+            self._deferred.get(ident, ()),
+            found_urls(self._links.get(ident, ())),
+            self._waits.get(ident, ()),
+            self._purges.get(ident, ()),
+            self._dropped.get(ident, ()),
         )
-        for ident in ours
-    }
+
+
+def _done(pages: Sequence[PageRow], log: DomainLog) -> list[tuple[int, bool]]:
+    """What is done of a domain: URLs that are queued, and those that redirects led to."""
+    if not pages:
+        return []
+    states = log.states([page.fp for page in pages])
+    return [
+        (page.fp, page.status > 0)
+        for page, state in zip(pages, states, strict=True)
+        if state == "queued" or page.order == FOUND
+    ]
 
 
 def _recorded(pages: list[PageRow], own: Mapping[int, LogPlan]) -> list[PageRow]:

@@ -28,6 +28,22 @@ class LogsRead:
         return self.logs[domain_id]
 
 
+@dataclass(slots=True)
+class LogsSeen:
+    """What is kept of logs that are let go once they were looked at."""
+
+    chunks: dict[int, int] = field(default_factory=dict)  # how many each domain had
+    damaged: dict[int, list[tuple[int, str]]] = field(default_factory=dict)  # `DomainLog.damaged`
+
+    def one_by_one(self, parts: Iterable[LogsRead]) -> Iterator[DomainLog]:
+        for part in parts:
+            self.chunks |= part.chunks
+            for ident, log in part.logs.items():
+                if log.damaged:
+                    self.damaged[ident] = log.damaged
+                yield log
+
+
 class Logs:
     """What other parts of the frontier do with the logs of domains."""
 

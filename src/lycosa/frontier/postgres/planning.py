@@ -16,7 +16,7 @@ from lycosa.frontier.log.values import Limits
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
 from lycosa.frontier.postgres.inbox import Buckets
-from lycosa.frontier.postgres.logs import Logs, LogsRead
+from lycosa.frontier.postgres.logs import Logs, LogsSeen
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Ended
 from lycosa.frontier.released import end_of
@@ -30,7 +30,7 @@ class Planned:
     """A batch's plan, with what it was made from."""
 
     plan: BatchPlan
-    read: LogsRead
+    seen: LogsSeen
     chunks: dict[int, list[bytes]]  # links to domains that the engine does not hold
     posts: list[InboxRow]  # such links that go on their way
     delivery: Delivery  # those of all engines that arrive
@@ -57,14 +57,16 @@ class Planner:
         if count == 1:
             links, posted = batch.links, []
         wanted = self._errands.unanswered(batch.errands, now)
-        read = self._logs.read(touched(batch) | {link[0] for link in (*links, *wanted)})
-        errands = [link for link in wanted if not read[link[0]].state(link[1])]
-        turns = self._errands.spaced(errands, read.logs, now)
-        plan = plan_batch(batch, (links + errands, turns), set(held), read.logs, now, LIMITS)
+        asked = self._logs.read(link[0] for link in wanted)
+        errands = [link for link in wanted if not asked[link[0]].state(link[1])]
+        turns = self._errands.spaced(errands, asked.logs, now)
+        given, seen = links + errands, LogsSeen()
+        logs = self._logs.in_parts(touched(batch) | {link[0] for link in given})
+        plan = plan_batch(batch, (given, turns), set(held), seen.one_by_one(logs), now, LIMITS)
         chunks = plan.found.chunks(epoch, now)
         posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
         delivery = self._inbox.next(engine_id, len(posted), now)
-        return Planned(plan, read, chunks, posts, delivery)
+        return Planned(plan, seen, chunks, posts, delivery)
 
     # What follows is for the inside of the transaction.
 
@@ -81,7 +83,12 @@ class Planner:
         own = made.plan.own
         self._logs.delete([(ident, seq) for ident, plan in own.items() for seq in plan.deletes])
         self._logs.insert([(ident, put) for ident, plan in own.items() for put in plan.puts])
-        damaged = [(ident, seq, why) for ident in own for seq, why in made.read[ident].damaged]
+        damaged = [
+            (ident, seq, why)
+            for ident, some in made.seen.damaged.items()
+            if ident in own
+            for seq, why in some
+        ]
         self._logs.set_aside(damaged, now)
 
     @staticmethod
@@ -92,7 +99,8 @@ class Planner:
         for each in sorted(released, key=lambda each: each.domain_id):
             plan = made.plan.own.get(each.domain_id)
             if plan is not None:
-                count = made.read.chunks[each.domain_id] + len(plan.puts) - len(plan.deletes)
-                count -= len(made.read[each.domain_id].damaged)
+                seen = made.seen
+                count = seen.chunks[each.domain_id] + len(plan.puts) - len(plan.deletes)
+                count -= len(seen.damaged.get(each.domain_id, ()))
                 ends.append(Ended(end_of(each, plan, grown=False), count))
         return ends

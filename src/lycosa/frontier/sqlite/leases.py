@@ -7,7 +7,8 @@ a domain becomes held is in `tokens`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from lycosa.errors import DiskFull, StoreGone
 from lycosa.frontier import queries
@@ -72,15 +73,10 @@ class Leases:
         for ids in in_lists(list(by_id)):
             for row in self._db.execute(SQL["origins_of"], (ids,)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
-        read = self._logs.read(by_id)
-        for lease in leases:
-            log = read[lease.domain_id]
-            counts = log.counts()
-            lease.urls, lease.pages, lease.queued = (
-                self._run(log, now),
-                counts.responses,
-                counts.queued,
-            )
+        for log in self._each_log(by_id):
+            lease, counts = by_id[log.domain_id], log.counts()
+            lease.urls = self._run(log, now)
+            lease.pages, lease.queued = counts.responses, counts.queued
         self._errands.tell_answers(leases)
 
     def forget(self, ids: Iterable[int]) -> None:
@@ -91,8 +87,11 @@ class Leases:
     @errors_mapped
     def refill(self, domain_ids: list[int]) -> dict[int, list[QueuedUrl]]:
         now = self._store.now_ms()
-        read = self._logs.read(domain_ids)
-        return {ident: self._run(read[ident], now) for ident in domain_ids}
+        return {log.domain_id: self._run(log, now) for log in self._each_log(domain_ids)}
+
+    def _each_log(self, domain_ids: Iterable[int]) -> Iterator[DomainLog]:
+        """The logs of these domains, of which few are in memory at a time."""
+        return chain.from_iterable(part.logs.values() for part in self._logs.in_parts(domain_ids))
 
     def _run(self, log: DomainLog, now: int) -> list[QueuedUrl]:
         """As many URLs as memory is meant for; at least one."""

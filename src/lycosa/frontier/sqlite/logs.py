@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from lycosa.errors import Fenced
 from lycosa.frontier import queries
 from lycosa.frontier.log.domain_log import DomainLog
-from lycosa.frontier.sqlite.store import LIST, SqliteStore, in_lists, json_ids
+from lycosa.frontier.sqlite.store import SqliteStore, in_lists, json_ids
 
 SQL = queries.load("sqlite")
 NUMBERS = (1 << 31) - 1  # of the chunks that share 32 bits of an id
+PART = 64  # domains whose logs are in memory at once: a log of a large site takes a megabyte
 
 
 def first_key(domain_id: int) -> int:
@@ -33,6 +34,22 @@ class LogsRead:
 
     def __getitem__(self, domain_id: int) -> DomainLog:
         return self.logs[domain_id]
+
+
+@dataclass(slots=True)
+class LogsSeen:
+    """What is kept of logs that are let go once they were looked at."""
+
+    keys: set[int] = field(default_factory=set)  # of all chunks that were read
+    damaged: dict[int, list[tuple[int, str]]] = field(default_factory=dict)  # `DomainLog.damaged`
+
+    def one_by_one(self, parts: Iterable[LogsRead]) -> Iterator[DomainLog]:
+        for part in parts:
+            self.keys |= part.keys
+            for ident, log in part.logs.items():
+                if log.damaged:
+                    self.damaged[ident] = log.damaged
+                yield log
 
 
 class Logs:
@@ -60,8 +77,8 @@ class Logs:
     def in_parts(self, domain_ids: Iterable[int]) -> Iterator[LogsRead]:
         """The same, some domains at a time, for those who need not have all at once."""
         ids = sorted(set(domain_ids))
-        for at in range(0, len(ids), LIST):
-            yield self.read(ids[at : at + LIST])
+        for at in range(0, len(ids), PART):
+            yield self.read(ids[at : at + PART])
 
     # What follows is for the inside of a transaction of the caller.
 
@@ -101,12 +118,12 @@ class Logs:
             self._db.execute(SQL["set_aside"], values)
             self._db.execute(SQL["log_delete"], (json_ids([key]),))
 
-    def grown(self, domain_ids: Iterable[int], read: LogsRead) -> set[int]:
+    def grown(self, domain_ids: Iterable[int], seen: LogsSeen) -> set[int]:
         """Those of these domains that have chunks which were not read."""
         ids = list(domain_ids)
         if not ids:
             return set()
         firsts = sorted({first_key(ident) for ident in ids})
         keys = self._store.rows("log_keys", {"ids": json_ids(firsts)})
-        more = {key & ~NUMBERS for key in keys if key not in read.keys}
+        more = {key & ~NUMBERS for key in keys if key not in seen.keys}
         return {ident for ident in ids if first_key(ident) in more}

@@ -17,7 +17,7 @@ from lycosa.frontier.log.values import Limits
 from lycosa.frontier.released import DomainEnd, end_of
 from lycosa.frontier.sqlite.errands import Errands
 from lycosa.frontier.sqlite.inbox import Buckets
-from lycosa.frontier.sqlite.logs import Logs, LogsRead
+from lycosa.frontier.sqlite.logs import Logs, LogsSeen
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.values import Batch, Release
 
@@ -30,7 +30,7 @@ class Planned:
     """A batch's plan, with what it was made from."""
 
     plan: BatchPlan
-    read: LogsRead
+    seen: LogsSeen
     chunks: dict[int, list[bytes]]  # links to domains that the engine does not hold
     posts: list[InboxRow]  # such links that go on their way
     delivery: Delivery  # those of all engines that arrive
@@ -56,14 +56,16 @@ class Planner:
         count = self._inbox.count(len(posted))
         if count == 1:
             links, posted = batch.links, []
-        read = self._logs.read(touched(batch) | {link[0] for link in (*links, *wanted)})
-        errands = [link for link in wanted if not read[link[0]].state(link[1])]
-        turns = self._errands.spaced(errands, read.logs, now)
-        plan = plan_batch(batch, (links + errands, turns), held, read.logs, now, LIMITS)
+        asked = self._logs.read(link[0] for link in wanted)
+        errands = [link for link in wanted if not asked[link[0]].state(link[1])]
+        turns = self._errands.spaced(errands, asked.logs, now)
+        given, seen = links + errands, LogsSeen()
+        logs = self._logs.in_parts(touched(batch) | {link[0] for link in given})
+        plan = plan_batch(batch, (given, turns), held, seen.one_by_one(logs), now, LIMITS)
         chunks = plan.found.chunks(epoch, now)
         posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
         delivery = self._inbox.next(engine_id, len(posted), now)
-        return Planned(plan, read, chunks, posts, delivery)
+        return Planned(plan, seen, chunks, posts, delivery)
 
     # What follows is for the inside of the transaction.
 
@@ -80,15 +82,15 @@ class Planner:
         own = made.plan.own
         self._logs.delete((ident, seq) for ident, plan in own.items() for seq in plan.deletes)
         self._logs.insert([(ident, put) for ident, plan in own.items() for put in plan.puts])
-        for ident in own:
-            self._logs.set_aside(ident, made.read[ident].damaged, now)
+        for ident in own.keys() & made.seen.damaged.keys():
+            self._logs.set_aside(ident, made.seen.damaged[ident], now)
 
     def grown(self, made: Planned, released: list[Release]) -> set[int]:
         """Those of the domains that are given back which would sleep, and got links that the plan
         does not know of. Before `write`: it looks for chunks that were not read."""
         own = made.plan.own
         given = {each.domain_id for each in released} & own.keys()
-        return self._logs.grown([ident for ident in given if not own[ident].runnable], made.read)
+        return self._logs.grown([ident for ident in given if not own[ident].runnable], made.seen)
 
     @staticmethod
     def ends(made: Planned, released: list[Release], grown: set[int]) -> list[DomainEnd]:
