@@ -241,6 +241,7 @@ class Exchanger:
         return kept, skipped
 
     def _write(self, batch: Batch) -> None:
+        """Text and WARC go to disk; they need not stay in memory for the commit."""
         if self._text is not None:
             self._write_text([page for page in batch.pages if page.text_row])
         if self._warc is not None:
@@ -249,6 +250,7 @@ class Exchanger:
             for page in batch.pages:
                 if page.warc:
                     page.warc_segment, page.warc_offset = self._warc.append(*page.warc)
+                    page.warc = ()
         if self._edges is not None and batch.edges:
             self._edges.append(edges_frame(batch.edges))
 
@@ -260,6 +262,7 @@ class Exchanger:
         segment, at = self._text.append(frame)
         for page, offset in zip(pages, offsets, strict=True):
             page.text_segment, page.text_frame, page.text_offset = segment, at, offset
+            page.text_row = b""
 
     def _sync_all(self, closing: bool) -> Iterable[SegmentState]:
         for writer in (self._text, self._warc, self._ledger, self._edges):
