@@ -71,6 +71,8 @@ class LinkResolver:
     def resolve(self, hrefs: list[str], base: str) -> list[ResolvedLink]:
         """The distinct good links of a page, in order; `base` is canonical."""
         self._work, self.dropped = _PARSED * _COST, 0
+        if not hrefs:
+            return []  # nearly always: nor is there a memo to be kept for its directory
         if self._count > self._half:
             self._old, self._young, self._count = self._young, {}, 0
         origin, directory = bases(base)
