@@ -10,7 +10,7 @@ import pyzstd
 import zstandard
 
 from lycosa.archive.segments import SegmentWriter, segment_name
-from lycosa.archive.text import iter_rows, pack, read_row, rfc3339, text_row
+from lycosa.archive.text import PIECE, iter_rows, pack, read_row, rfc3339, text_row
 from lycosa.errors import StoreError
 from support.made import made_row
 
@@ -102,6 +102,23 @@ def test_a_frame_has_size_checksum_and_offsets() -> None:
     parameters = zstandard.get_frame_parameters(frame)
     assert parameters.has_checksum
     assert parameters.content_size == sum(map(len, rows))
+    unpacked = zstandard.decompress(frame)
+    assert [unpacked[at : at + len(row)] for at, row in zip(offsets, rows, strict=True)] == rows
+
+
+def test_a_batch_larger_than_a_piece_is_one_frame_and_takes_little_memory() -> None:
+    rng = random.Random(2)
+    rows = [made_row(f"http://x/{i}", rng.randbytes(50_000).hex()) for i in range(100)]
+    total = sum(map(len, rows))
+    assert total > 5 * PIECE
+    tracemalloc.start()
+    try:
+        frame, offsets = pack(rows)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * len(frame) + 3 * PIECE
+    assert zstandard.get_frame_parameters(frame).content_size == total
     unpacked = zstandard.decompress(frame)
     assert [unpacked[at : at + len(row)] for at, row in zip(offsets, rows, strict=True)] == rows
 

@@ -30,7 +30,7 @@ class Watched(SqliteFrontier):
     """A store that can fail before or after a commit, and remembers what was on disk then."""
 
     fail_before = fail_after = False
-    text_at_commit = -1
+    text_at_commit = rows_at_commit = -1
     root = Path()
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -40,6 +40,7 @@ class Watched(SqliteFrontier):
     def _watched(self, engine_id: int, batch: Batch) -> Committed:
         files = list((self.root / "text").glob("*"))
         self.text_at_commit = sum(file.stat().st_size for file in files)
+        self.rows_at_commit = sum(len(page.text_row) for page in batch.pages)
         if self.fail_before:
             raise StoreError("gone before")
         result = self._commit(engine_id, batch)
@@ -92,7 +93,7 @@ def test_content_is_on_disk_before_the_commit(store: Watched, tmp_path: Path) ->
     lease = leased(store, work, "https://a.test/")
     reply = work.perform(Exchange(batch_of(kept(lease, 0))))
     assert reply.error is None
-    assert store.text_at_commit > 0
+    assert store.text_at_commit > 0 and store.rows_at_commit == 0  # nor is it kept in memory
     assert texts(store, tmp_path) == ["https://a.test/"]
 
 

@@ -11,7 +11,9 @@ import pytest
 from conftest import Bench
 from helpers import batch, release
 
+from lycosa.frontier.postgres import logs as postgres_logs
 from lycosa.frontier.protocol import Link
+from lycosa.frontier.sqlite import logs as sqlite_logs
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Flag, Lease
 from lycosa.urls.domains import domain_id
@@ -157,6 +159,35 @@ def test_domains_whose_ids_begin_alike_do_not_get_each_others_urls(bench: Bench)
     assert found == wanted
     assert bench.frontier.finished() and bench.frontier.backlog()[0] == 0
     assert all(not log.damaged for log in logs_of(bench.frontier).values())
+
+
+def test_logs_that_are_read_in_parts_are_planned_as_one_batch(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More domains than are in memory at once: each page links to its own site and to the next."""
+    monkeypatch.setattr(sqlite_logs, "PART", 4)
+    monkeypatch.setattr(postgres_logs, "DOMAINS", 4)
+    sites = [f"https://d{n}.test" for n in range(30)]
+    seed(bench, *(f"{site}/" for site in sites))
+    engine_id = bench.frontier.register("host", 1)
+    leases = bench.frontier.lease(engine_id, 30)
+    assert sorted(url.url for lease in leases for url in lease.urls) == sorted(
+        f"{site}/" for site in sites
+    )
+    pages = [page_of(url) for lease in leases for url in lease.urls]
+    links = [link(f"{site}/{n}", depth=1) for site in sites for n in range(3)]
+    links += [link(f"{site}/", depth=1) for site in sites]  # known, and done by this batch
+    result = bench.frontier.commit(engine_id, batch(1, pages=pages, links=links))
+    assert result.added == {domain_id(site[8:]): 3 for site in sites}
+    runs = bench.frontier.refill([lease.domain_id for lease in leases])
+    assert {ident: [url.url[-1] for url in run] for ident, run in runs.items()} == {
+        lease.domain_id: ["0", "1", "2"] for lease in leases
+    }
+    back = [release(lease, 0) for lease in leases]
+    bench.frontier.commit(engine_id, batch(2, released=back))
+    assert bench.frontier.totals()[0] == 30
+    assert bench.frontier.backlog() == (90, 30)
+    check_tokens(bench.frontier.db)
 
 
 # -- damage ---------------------------------------------------------------------------------------
