@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,7 @@ from lycosa.errors import StoreError
 # Per 5 KB of prose (bench/archive.py): 1 takes 19 us and 12 % more bytes, 3 takes 34 us, 6 takes
 # 80 us for 2 % fewer bytes.
 LEVEL = 3
-# Rows that are packed at a time. All rows of a batch side by side would be megabytes of memory that
-# is new to the process each time; one by one, two threads would contend for the interpreter.
-AT_ONCE = 32
+PIECE = 1 << 20  # bytes that are packed at once: as a whole a batch would take thrice its memory
 _UNSIGNED = (1 << 64) - 1
 
 
@@ -110,14 +109,25 @@ def _without_surrogates(row: dict[str, Any]) -> dict[str, Any]:
 
 def pack(rows: list[bytes]) -> tuple[bytes, list[int]]:
     """The rows as one zstd frame, and where each begins in the unpacked frame."""
-    offsets = []
-    at = 0
+    offsets = list(accumulate(map(len, rows), initial=0))
+    size = offsets.pop()
+    packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
+    stream = packer.compressobj(size=size)
+    packed = [stream.compress(piece) for piece in _pieces(rows)]
+    return b"".join((*packed, stream.flush())), offsets
+
+
+def _pieces(rows: Sequence[bytes]) -> Iterator[bytes]:
+    """The rows, joined to pieces of about PIECE bytes."""
+    piece: list[bytes] = []
+    size = 0
     for row in rows:
-        offsets.append(at)
-        at += len(row)
-    packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj(size=at)
-    some = (b"".join(rows[n : n + AT_ONCE]) for n in range(0, len(rows), AT_ONCE))
-    return b"".join((*map(packer.compress, some), packer.flush())), offsets
+        piece.append(row)
+        size += len(row)
+        if size >= PIECE:
+            yield b"".join(piece)
+            piece, size = [], 0
+    yield b"".join(piece)
 
 
 def read_row(
