@@ -186,6 +186,13 @@ class Core:
         visit = asked.token
         assert isinstance(visit, Visit)
         asked.token = None  # or visit, page and request would form a cycle, which nobody frees
+        self._mark(visit)
+        todo = self._answered(visit, response, now)
+        self._parsing(0, 0, 0)
+        return todo
+
+    def _answered(self, visit: Visit, response: Response, now: float) -> Actions:
+        asked = response.request
         request = self._continue(visit, response)
         delays = self._learn(visit)
         if request is None:
@@ -214,14 +221,11 @@ class Core:
     def _continue(self, visit: Visit, response: Response) -> Request | None:
         """What a visit does next. If lycosa's own code raises, that costs one URL and not the
         engine (S3)."""
-        self._mark(visit)
         try:
-            request = visit.resume(response)
+            return visit.resume(response)
         except Exception:
-            request = None
             self._give_up(visit)
-        self._parsing(0, 0, 0)
-        return request
+            return None
 
     def _mark(self, visit: Visit) -> None:
         """If this kills the process, its supervisor knows which URL it was."""
@@ -270,14 +274,12 @@ class Core:
 
     def _harvest(self, visit: Visit) -> None:
         result = visit.result
-        self._mark(visit)
         try:
             self.outbox.keep_pages(result)
         except Exception:
             self._give_up(visit)
             result.page = None
             self.outbox.keep_pages(result)
-        self._parsing(0, 0, 0)
         result.page = None  # bodies are large, and the ledger still has to hear of the visit
         result.moved.clear()
 

@@ -17,7 +17,6 @@ import select
 import signal
 import socket
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from lycosa import __version__
 from lycosa.archive.ledger import Ledger
 from lycosa.archive.segments import SegmentWriter
 from lycosa.archive.warc import record_ids, warcinfo
-from lycosa.clock import LONG_MS, engine_now
+from lycosa.clock import LONG_MS, cpu_now, engine_now
 from lycosa.engine.actions import NOTHING
 from lycosa.engine.address_table import table_of
 from lycosa.engine.bandwidth import Bandwidth
@@ -343,17 +342,16 @@ class Engine:
 
     def _responses(self, end: float) -> None:
         """Work through finished fetches."""
+        before = cpu_now()  # S3 is about a page's own work, not about others' on the core
         while self.fetcher.finished:
             response = self.fetcher.finished.popleft()
             self.bandwidth.note(response)
             self.core.notes.fetched(response)
             if response.failure:
                 self.shortages.note(response)
-            before = (
-                time.thread_time()
-            )  # S3 is about a page's own work, not about others' on the core
             self.dispatch.carry_out(self.core.answer(response, engine_now()))
-            took = time.thread_time() - before
+            after = cpu_now()
+            took, before = after - before, after
             self._gauges.page(took)
             if response.request.kind == Kind.PAGE and not response.failure:
                 self.core.notes.parsed(took)
