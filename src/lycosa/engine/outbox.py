@@ -61,17 +61,19 @@ class Outbox:
     def keep_state(self, result: Result) -> None:
         """What the store must know of the domain beside its pages."""
         batch, ident = self.batch, result.held.id
-        batch.origins += [(ident, replace(origin)) for origin in result.origins.values()]
-        batch.deferred += [
-            Deferral(ident, url, until, attempts) for url, until, attempts in result.deferred
-        ]
-        batch.errands += [link(url, depth) for url, depth in result.errands]
         batch.answers += result.answers
-        batch.dropped += [(ident, url, reason) for url, reason in result.dropped]
-        batch.purges += [
-            Purge(ident, origin, outcome, forget=outcome == EXCLUDED, errands=outcome == EXCLUDED)
-            for origin, outcome in result.purges
-        ]
+        # Most visits leave nothing of a kind: a comprehension would cost more than the whole loop.
+        for record in result.origins.values():
+            batch.origins.append((ident, replace(record)))
+        for url, until, attempts in result.deferred:
+            batch.deferred.append(Deferral(ident, url, until, attempts))
+        for aim, depth in result.errands:
+            batch.errands.append(link(aim, depth))
+        for url, reason in result.dropped:
+            batch.dropped.append((ident, url, reason))
+        for origin, outcome in result.purges:
+            gone = outcome == EXCLUDED
+            batch.purges.append(Purge(ident, origin, outcome, forget=gone, errands=gone))
 
     # -- how much there is --------------------------------------------------------------------
 
