@@ -39,7 +39,7 @@ from lycosa.politeness import robots
 from lycosa.records import Flag, Response
 from lycosa.urls import canonical as urls
 from lycosa.urls import domains, exclusions, scope
-from lycosa.urls.fingerprint import fingerprint
+from lycosa.urls.fingerprint import SUSPECTS, fingerprint
 from support.harvest_bench import Bench
 from support.made import made_request, queued
 
@@ -204,7 +204,7 @@ def _join(hrefs: list[str], where: int, size: int, at: int) -> None:
     assert _links is not None
     directory = ("http://a/", "http://a/b;c/", "http://a" + "/" * 9, "http://a/\xe9/")[where % 4]
     slots = array("q", bytes(8 * (1, 2, 64, 3, 0)[size % 5]))
-    rules = (2, 4, 100, ENDINGS, HASHES[at % 4], hash, PLACES[at % 3])
+    rules = (2, 4, 100, ENDINGS, HASHES[at % 4], hash, PLACES[at % 3], SUSPECTS)
     mixed = [*hrefs, 7, None] if size > 250 else hrefs
     found: list[object] = []
     place = (1, "a")

@@ -55,7 +55,7 @@ from importlib.util import module_from_spec, spec_from_loader
 loader = ExtensionFileLoader("lycosa.urls._links", sys.argv[1])
 links = module_from_spec(spec_from_loader("lycosa.urls._links", loader))
 loader.exec_module(links)
-units = ["/", "//", "a", ".", "/.", "%", "/%2", "/%", "?", ";", ":", "http", "#", " ", ".pdf",
+units = ["/", "//", "a", ".", "/.", "%", "/%2", "/%", "?", ";", ":", "http", "#", " ", ".pdf", "&ab",
     ".appimage", "x" * 700, "\xe9", "\u20ac", "-", "[", "", ".", "..........", "/.a"]
 chance = random.Random(int(sys.argv[2]))
 print("seed", sys.argv[2])
@@ -64,11 +64,11 @@ runs = 0
 while time.monotonic() < end:
     hrefs = ["".join(chance.choices(units, k=chance.randrange(6))) for _ in range(50)]
     found = []
-    rules = (4, chance.choice([0, 5, 1000]), frozenset(["pdf", "appimage"]),
-        lambda url: hash(url) & (2**64 - 1), hash)
+    rules = (2, 4, chance.choice([0, 5, 1000]), frozenset(["pdf", "appimage"]),
+        lambda url: hash(url) & (2**64 - 1), hash, lambda origin: (1, "a"), chance.randbytes(4096))
     directory = "http://a" + chance.choice(["/", "/b;c/", "/" * 9])
     sent = array("q", bytes(8 * chance.choice([1, 2, 64])))
-    left = links.join(hrefs, "http://a", directory, 1, "a", 1, 0, found, sent, rules)
+    left, _ = links.join(hrefs, "http://a", directory, (1, "a"), 1, 0, found, sent, rules)
     assert len(found) + len(left) <= len(hrefs)
     runs += 1
 print("runs", runs)
@@ -141,15 +141,15 @@ import random, sys, time
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from xxhash import xxh3_64_intdigest
-from lycosa.frontier.log import checked, texts
+from lycosa.frontier.log import packers, texts
 from lycosa.frontier.log.new_chunk import NewRecords
 from lycosa.records import QueuedUrl
-from lycosa.urls.fingerprint import fingerprint
+from lycosa.urls.fingerprint import errand_fingerprint, fingerprint
 loader = ExtensionFileLoader("lycosa.frontier.log._domain_log", sys.argv[1])
 module = module_from_spec(spec_from_loader("lycosa.frontier.log._domain_log", loader))
 loader.exec_module(module)
-module.use(xxh3_64_intdigest, fingerprint, checked.errand_fingerprint, QueuedUrl,
-    texts.unpack_block, texts.pack_block, texts.known_dictionary, 5)
+module.use(xxh3_64_intdigest, fingerprint, errand_fingerprint, QueuedUrl,
+    texts.unpack_block, texts.pack_block, packers.known_dictionary, 5)
 chance = random.Random(int(sys.argv[2]))
 print("seed", sys.argv[2])
 urls = ["https://a.test/" + chance.choice(["", "x", "?a;b", "y" * 1900]) + str(n)

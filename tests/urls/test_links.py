@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from array import array
@@ -16,7 +17,7 @@ from lycosa.frontier.protocol import Batch, Link
 from lycosa.metrics import Stats
 from lycosa.urls.canonical import MAX_URL
 from lycosa.urls.domains import place_of_origin
-from lycosa.urls.fingerprint import fingerprint
+from lycosa.urls.fingerprint import SUSPECTS, fingerprint
 from lycosa.urls.scope import NOT_TEXT, Scope, ScopeRules
 from support.made import held
 
@@ -108,7 +109,7 @@ def joined(
     rows: list[Link] = []
     left, hosts = join(
         hrefs, "https://a.test", "https://a.test/d/", (5, "a.test"), depth, 0, rows,
-        array("q", bytes(8 * 1024)), (4, 32, 1000, NOT_TEXT, hashed, fingerprint, place),
+        array("q", bytes(8 * 1024)), (4, 32, 1000, NOT_TEXT, hashed, fingerprint, place, SUSPECTS),
     )  # fmt: skip
     return rows, left, hosts
 
@@ -183,6 +184,29 @@ def test_an_error_of_the_hash_comes_out() -> None:
         joined(["/x"], hashed=fails)
     with pytest.raises(TypeError):
         joined(["/x"], hashed=str)
+
+
+def test_urls_of_every_length_have_their_fingerprint() -> None:
+    for size in range(300):
+        rows, _, _ = joined([f"/{'x' * size}", f"/{'x' * size}?y;{'z' * size}"])
+        assert [row[1] for row in rows] == [fingerprint(row[2]) for row in rows]
+
+
+def test_a_parameter_that_is_left_out_is_found_by_how_it_begins() -> None:
+    names = ["utm_x", "UTM_X", "mtm_a", "pk_", "hsa_cam", "fbclid", "_ga", "ASPSESSIONIDAB", "_gl",
+             "sid=0123456789abcdef0", "sid", "srsltid", "__hstc", "li_fat_id", "id", "view", "p",
+             ";jsessionid=1", ";SID=0123456789abcdef0", "x%3Butm_a"]  # fmt: skip
+    ends = ("", "=", "=1", "=1&x=2", "=1;y", "&")
+    hrefs = [f"/p{mark}{name}{end}" for name in names for end in ends for mark in "?&;"]
+    hrefs += [f"/p?a=1{mark}{name}{end}" for name in names for end in ends for mark in "?&;"]
+    for href in hrefs:
+        rows, left, _ = joined([href])
+        assert left or rows[0][1] == fingerprint(rows[0][2]), href
+
+
+def test_what_is_sent_is_nothing_for_the_collector() -> None:
+    """A page has a hundred links: looked at one by one they would be half of its work."""
+    assert not any(map(gc.is_tracked, joined(["/x", "y", "https://b.test/"])[0]))
 
 
 def test_what_is_no_href_is_left() -> None:

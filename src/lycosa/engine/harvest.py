@@ -43,7 +43,7 @@ from lycosa.politeness.robots import AGENT_TOKEN
 from lycosa.records import Flag, PageRow, QueuedUrl, Request, Response, Truncated, Url
 from lycosa.urls.canonical import canonical, host_of
 from lycosa.urls.domains import domain_id, domain_of, place_of_origin
-from lycosa.urls.fingerprint import content_hash, fingerprint
+from lycosa.urls.fingerprint import SUSPECTS, content_hash, fingerprint
 from lycosa.urls.linked_hosts import linked_hosts
 from lycosa.urls.links import LinkResolver, ResolvedLink, bases, resolved
 from lycosa.urls.ports import blocked_port
@@ -430,6 +430,7 @@ class Harvest:
             xxh3_64_intdigest,
             fingerprint,
             place_of,
+            SUSPECTS,
         )
         return join(
             hrefs, origin, directory, place, depth, 0, batch.links, self.sent.slots, certain

@@ -15,14 +15,18 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../_xxh3.h"
+
 #define MAX_URL 2000
 #define LONGEST_ENDING 8 /* of the endings in `scope`; checked there */
 #define LONGEST_LABEL 60 /* of a plain name, as in `canonical` */
 #define MOST_DOTS 3
 #define MOST_ORIGINS 64 /* of one page that are taken: all others are left over */
 #define MOST_SEGMENTS 64
+#define SUSPECTS_SIZE 4096 /* bytes of `fingerprint.SUSPECTS` */
 
-enum { PATH = 1, QUERY = 2, FIRST = 4, LABEL = 8 };
+/* NOTED: what a path is looked at more closely for. */
+enum { PATH = 1, QUERY = 2, FIRST = 4, LABEL = 8, NOTED = 16 };
 static unsigned char class_of[256];
 
 static void fill_table(void) {
@@ -32,6 +36,7 @@ static void fill_table(void) {
     for (const char *p = "?[]|"; *p; p++) class_of[(unsigned char)*p] |= QUERY;
     for (const char *p = "abcdefghijklmnopqrstuvwxyz0123456789-_"; *p; p++)
         class_of[(unsigned char)*p] |= LABEL;
+    for (const char *p = "/;:"; *p; p++) class_of[(unsigned char)*p] |= NOTED;
 }
 
 /* What is joined to an origin or to a directory: a path, perhaps with a query. */
@@ -43,23 +48,29 @@ typedef struct {
     int fold;           /* a query or a ';': the fingerprint is that of a folded URL */
 } Href;
 
+/* Whether the segment behind a '/' may be '.' or '..', however it is written. */
+static int dots(const unsigned char *slash, const unsigned char *end) {
+    const unsigned char *p = slash + 1;
+    return p < end && (*p == '.' || (*p == '%' && p + 1 < end && p[1] == '2'));
+}
+
 /* Whether an href is plain, and begins as one of its kind does. */
 static int plain(Href *href, int rooted) {
     const unsigned char *p = (const unsigned char *)href->text, *end = p + href->size;
-    unsigned char before = 0;
     if (rooted ? href->size > 1 && p[1] == '/' : !(class_of[*p] & FIRST)) return 0;
-    for (; p < end && class_of[*p] & PATH; before = *p++) {
-        if (before == '/' && (*p == '.' || (*p == '%' && p + 1 < end && p[1] == '2'))) return 0;
-        if (*p == '/') href->slashes++;
-        if (*p == ';') href->fold = 1;
+    for (; p < end && class_of[*p] & PATH; p++) {
+        if (!(class_of[*p] & NOTED)) continue;
+        if (*p == '/' && dots(p, end)) return 0;
         if (*p == ':' && !rooted) return 0;
+        href->slashes += *p == '/';
+        href->fold |= *p == ';';
     }
     href->path = (const char *)p - href->text;
     if (p == end) return 1;
     if (*p != '?') return 0;
     href->fold = 1;
-    for (; p < end && class_of[*p] & QUERY; before = *p++)
-        if (before == '/' && (*p == '.' || (*p == '%' && p + 1 < end && p[1] == '2'))) return 0;
+    for (; p < end && class_of[*p] & QUERY; p++)
+        if (*p == '/' && dots(p, end)) return 0;
     return p == end;
 }
 
@@ -79,19 +90,6 @@ static const char *name_end(const char *p, const char *end) {
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
-/* Whether the path ends like a file that is not text: 1 or 0, -1 for an error. */
-static int not_text(const char *path, Py_ssize_t size, PyObject *endings) {
-    char ending[LONGEST_ENDING];
-    Py_ssize_t at = size;
-    while (at > 0 && size - at < LONGEST_ENDING && path[at - 1] != '.') at--;
-    if (at == 0 || path[at - 1] != '.') return 0;
-    for (Py_ssize_t i = at; i < size; i++) ending[i - at] = lower(path[i]);
-    PyObject *word = PyUnicode_FromStringAndSize(ending, size - at);
-    int found = word == NULL ? -1 : PySet_Contains(endings, word);
-    Py_XDECREF(word);
-    return found;
-}
-
 /* An origin that links of the page lead to. */
 typedef struct {
     const char *text; /* without its scheme: of an href, or of the page's own origin */
@@ -104,6 +102,7 @@ typedef struct {
 /* What `join` was called with. */
 typedef struct {
     PyObject *depth, *flags, *links;
+    const char *suspects; /* a bit for how the names begin that fingerprints leave out */
     const char *origin, *directory;
     Py_ssize_t origin_size, directory_size;
     int64_t *slots;
@@ -112,6 +111,9 @@ typedef struct {
     PyObject *endings, *hash, *fingerprint, *place_of;
     Origin origins[MOST_ORIGINS]; /* the first one is the page's own */
     int count;
+    char ending[LONGEST_ENDING]; /* of the last path that was looked up: most end alike */
+    Py_ssize_t ending_size;
+    int ending_found;
 } Page;
 
 /* A URL on its way to the frontier. */
@@ -122,26 +124,54 @@ typedef struct {
     int fold;
 } Joined;
 
-/* The number by which a URL is known, as it is and as an object; NULL for an error. */
-static PyObject *fingerprint_of(const Page *page, const Joined *joined, PyObject *url,
-                                int64_t *value) {
-    PyObject *found;
-    if (joined->fold) {
-        found = PyObject_CallFunctionObjArgs(page->fingerprint, url, NULL);
-        if (found != NULL) *value = PyLong_AsLongLong(found);
-    } else {
-        PyObject *bytes = PyBytes_FromStringAndSize(joined->text, joined->size);
-        if (bytes == NULL) return NULL;
-        found = PyObject_CallFunctionObjArgs(page->hash, bytes, NULL);
-        Py_DECREF(bytes);
-        if (found != NULL) *value = (int64_t)PyLong_AsUnsignedLongLong(found);
-        if (found != NULL && *value < 0) { /* as signed_hash does */
-            Py_DECREF(found);
-            found = PyLong_FromLongLong(*value);
-        }
-    }
-    if (PyErr_Occurred()) Py_CLEAR(found);
+/* Whether the path ends like a file that is not text: 1 or 0, -1 for an error. */
+static int not_text(Page *page, const char *path, Py_ssize_t size) {
+    char ending[LONGEST_ENDING];
+    Py_ssize_t at = size;
+    while (at > 0 && size - at < LONGEST_ENDING && path[at - 1] != '.') at--;
+    if (at == 0 || path[at - 1] != '.') return 0;
+    size -= at;
+    for (Py_ssize_t i = 0; i < size; i++) ending[i] = lower(path[at + i]);
+    if (size == page->ending_size && memcmp(ending, page->ending, (size_t)size) == 0)
+        return page->ending_found;
+    PyObject *word = PyUnicode_FromStringAndSize(ending, size);
+    int found = word == NULL ? -1 : PySet_Contains(page->endings, word);
+    Py_XDECREF(word);
+    if (found >= 0) memcpy(page->ending, ending, (size_t)size);
+    page->ending_size = found >= 0 ? size : -1;
+    page->ending_found = found;
     return found;
+}
+
+/* Whether a parameter of a URL may be one that its fingerprint leaves out, by how it begins. */
+static int suspicious(const Page *page, const Joined *joined) {
+    const char *end = joined->text + joined->size;
+    for (const char *p = joined->text; p + 3 < end; p++) {
+        if (*p != '?' && *p != '&' && *p != ';') continue;
+        int begin = (p[1] & 31) << 10 | (p[2] & 31) << 5 | (p[3] & 31);
+        if (page->suspects[begin >> 3] >> (begin & 7) & 1) return 1;
+    }
+    return 0;
+}
+
+/* A number that Python makes of a URL: 0, or -1 for an error. */
+static int ask(PyObject *function, PyObject *url, int64_t *value) {
+    PyObject *found = url == NULL ? NULL : PyObject_CallFunctionObjArgs(function, url, NULL);
+    Py_XDECREF(url);
+    if (found != NULL) *value = (int64_t)PyLong_AsUnsignedLongLongMask(found);
+    Py_XDECREF(found);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The number by which a URL is known: 0, or -1 for an error. */
+static int fingerprint_of(const Page *page, const Joined *joined, int64_t *value) {
+    const char *text = joined->text;
+    if (joined->fold && suspicious(page, joined))
+        return ask(page->fingerprint, PyUnicode_FromStringAndSize(text, joined->size), value);
+    if (joined->size < XXH3_LEAST || joined->size > XXH3_MOST)
+        return ask(page->hash, PyBytes_FromStringAndSize(text, joined->size), value);
+    *value = (int64_t)xxh3_short(text, (size_t)joined->size);
+    return 0;
 }
 
 /* Whether one segment of a path occurs too often, or there are too many to tell. */
@@ -166,13 +196,13 @@ static int repeats(const char *path, Py_ssize_t size, Py_ssize_t limit) {
 
 /* Joins what is plain to what comes before it: 1, 0 if it is perhaps not wanted, -1 for an error.
    `root`: the bytes of `before` that are its origin. */
-static int join_to(const Page *page, const char *before, Py_ssize_t size, Py_ssize_t root,
+static int join_to(Page *page, const char *before, Py_ssize_t size, Py_ssize_t root,
                    const Href *href, Joined *joined) {
     Py_ssize_t slashes = href->slashes;
     if (size + href->size > MAX_URL || href->size - href->path - 1 > page->max_query) return 0;
     for (Py_ssize_t i = root; i < size; i++) slashes += before[i] == '/';
     if (slashes > page->max_segments) return 0;
-    int refused = not_text(href->text, href->path, page->endings);
+    int refused = not_text(page, href->text, href->path);
     if (refused) return refused < 0 ? -1 : 0;
     memcpy(joined->text, before, (size_t)size);
     memcpy(joined->text + size, href->text, (size_t)href->size);
@@ -273,6 +303,23 @@ static int join_plain(Page *page, PyObject *object, Joined *joined) {
     return join_to(page, page->origin, page->origin_size, page->origin_size, &href, joined);
 }
 
+/* Appends a URL to the links: 0, or -1 for an error. */
+static int send(const Page *page, const Joined *joined, int64_t value) {
+    PyObject *place = joined->origin->place, *link = NULL;
+    PyObject *url = PyUnicode_FromStringAndSize(joined->text, joined->size);
+    PyObject *number = url == NULL ? NULL : PyLong_FromLongLong(value);
+    if (number != NULL)
+        link = PyTuple_Pack(6, PyTuple_GetItem(place, 0), number, url, page->depth,
+                            PyTuple_GetItem(place, 1), page->flags);
+    int failed = link == NULL ? -1 : PyList_Append(page->links, link);
+    /* Numbers and strings are in no cycle: the collector need not look at each link. */
+    if (link != NULL) PyObject_GC_UnTrack(link);
+    Py_XDECREF(link);
+    Py_XDECREF(number);
+    Py_XDECREF(url);
+    return failed;
+}
+
 /* Takes one href: 1 if it is done with, 0 if it is left over, -1 for an error. */
 static int take(Page *page, PyObject *text) {
     Joined joined;
@@ -280,25 +327,11 @@ static int take(Page *page, PyObject *text) {
     int done = join_plain(page, text, &joined);
     if (done <= 0) return done;
     joined.origin->links++;
-    PyObject *url = PyUnicode_FromStringAndSize(joined.text, joined.size);
-    if (url == NULL) return -1;
-    PyObject *number = fingerprint_of(page, &joined, url, &value);
-    if (number == NULL) {
-        Py_DECREF(url);
-        return -1;
-    }
+    if (fingerprint_of(page, &joined, &value) < 0) return -1;
     int64_t *slot = page->slots + ((uint64_t)value & page->mask);
-    if (*slot != value) {
-        *slot = value;
-        PyObject *place = joined.origin->place;
-        PyObject *link = PyTuple_Pack(6, PyTuple_GetItem(place, 0), number, url, page->depth,
-                                      PyTuple_GetItem(place, 1), page->flags);
-        if (link == NULL || PyList_Append(page->links, link) < 0) done = -1;
-        Py_XDECREF(link);
-    }
-    Py_DECREF(number);
-    Py_DECREF(url);
-    return done;
+    if (*slot == value) return 1;
+    *slot = value;
+    return send(page, &joined, value) < 0 ? -1 : 1;
 }
 
 static PyObject *left_over(Page *page, PyObject *hrefs) {
@@ -364,14 +397,17 @@ static int good(const Page *page, Py_ssize_t slots) {
 static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
     Page page;
     PyObject *hrefs, *origin, *directory, *place, *sent;
-    if (!PyArg_ParseTuple(args, "O!UUO!OOO!O(nnnO!OOO):join", &PyList_Type, &hrefs, &origin,
+    Py_ssize_t suspects;
+    if (!PyArg_ParseTuple(args, "O!UUO!OOO!O(nnnO!OOOy#):join", &PyList_Type, &hrefs, &origin,
                           &directory, &PyTuple_Type, &place, &page.depth, &page.flags, &PyList_Type,
                           &page.links, &sent, &page.max_repeats, &page.max_segments,
                           &page.max_query, &PyFrozenSet_Type, &page.endings, &page.hash,
-                          &page.fingerprint, &page.place_of))
+                          &page.fingerprint, &page.place_of, &page.suspects, &suspects))
         return NULL;
     if (PyTuple_Size(place) != 2)
         return PyErr_Format(PyExc_TypeError, "a place is a domain id and a domain");
+    if (suspects != SUSPECTS_SIZE)
+        return PyErr_Format(PyExc_ValueError, "suspects are %d bytes", SUSPECTS_SIZE);
     page.origin = PyUnicode_AsUTF8AndSize(origin, &page.origin_size);
     page.directory = PyUnicode_AsUTF8AndSize(directory, &page.directory_size);
     if (page.origin == NULL || page.directory == NULL) return NULL;
@@ -380,6 +416,7 @@ static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
     Py_ssize_t count = slots.len / (Py_ssize_t)sizeof(int64_t);
     PyObject *left = NULL, *counted = NULL, *found = NULL;
     page.count = 0;
+    page.ending_size = -1;
     if (good(&page, count) && own_origin(&page, place)) {
         page.slots = slots.buf;
         page.mask = (uint64_t)count - 1;
@@ -401,7 +438,8 @@ static PyMethodDef methods[] = {
      "many of those that are done with lead to each host.\n"
      "rules: how often a segment may occur in a path, segments of a path, characters of a query,\n"
      "endings that are not text, the hash of a URL with nothing to fold, the fingerprint of one\n"
-     "with, and what gives the place of an origin, or None if its links are to be left over."},
+     "with, what gives the place of an origin, or None if its links are to be left over, and\n"
+     "`fingerprint.SUSPECTS`."},
     {NULL, NULL, 0, NULL},
 };
 

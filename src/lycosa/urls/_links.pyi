@@ -12,6 +12,7 @@ Rules = tuple[
     Callable[[bytes], int],
     Callable[[str], int],
     Callable[[str], Place | None],
+    bytes,
 ]
 
 def join(
