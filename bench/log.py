@@ -26,7 +26,8 @@ from lycosa.frontier.log.domain_log import DomainLog, Limits, LogChanges, delive
 from lycosa.frontier.log.format import FULL
 from lycosa.frontier.log.new_chunk import chunks_in_python
 from lycosa.frontier.log.twin import TwinIndex
-from lycosa.frontier.log.values import FoundUrl
+from lycosa.frontier.values import Link
+from lycosa.records import Url
 from lycosa.urls.fingerprint import fingerprint
 
 EPOCH = 1_700_000_000_000
@@ -44,11 +45,11 @@ def url(n: int) -> str:
     return f"https://www.example.com/{section}/{n // 400 % 12 + 1:02}/{word}-{number}-{n}.html"
 
 
-def links(begin: int, count: int) -> list[FoundUrl]:
-    found = []
+def links(begin: int, count: int) -> list[Link]:
+    found: list[Link] = []
     for n in range(begin, begin + count):
         text = url(n)
-        found.append((fingerprint(text), text, 1 + n // 3_000, 0))
+        found.append((DOMAIN, fingerprint(text), Url(text), 1 + n // 3_000, "example.com", 0))
     return found
 
 
@@ -118,15 +119,14 @@ class Site:
         self.now += 70_000
         found = links(max(self.known - 65, 0), 65) + links(self.known, 30)
         self.known += 30
-        fps = [link[0] for link in found]
         times = [time.thread_time()]
         self.lease()
         times.append(time.thread_time())
-        new = self.log.unseen(fps)
+        new = self.log.unseen(found)
         times.append(time.thread_time())
         rows = self.log.next(self.now, 8, 4096)
         times.append(time.thread_time())
-        self.commit(LogChanges(done=[(rows[0].fp, True)], links=[found[n] for n in new]))
+        self.commit(LogChanges(done=[(rows[0].fp, True)], links=new))
         times.append(time.thread_time())
         names = ("read", "unseen", "next", "plan")
         spent = [1e6 * (b - a) for a, b in pairwise(times)]
@@ -182,12 +182,11 @@ def least(size: int, rounds: int) -> None:
         kind.use()
         site = Site(kind, size)
         found = links(size - 65 if size > 65 else 0, 65) + links(size, 30)
-        fps = [link[0] for link in found]
         log = site.log
         changes = LogChanges([(log.next(site.now, 1, 4096)[0].fp, True)], links=found[65:])
         calls: dict[str, Callable[[], object]] = {
             "read": site.read,
-            "unseen": partial(log.unseen, fps),
+            "unseen": partial(log.unseen, found),
             "next": partial(log.next, site.now, 8, 4096),
             "plan": partial(log.plan, changes, site.now + 1, Limits(tier=1_000)),
         }
@@ -222,7 +221,10 @@ def bytes_a_url(pages: Path) -> None:
         total = count = 0
         for found in kept:
             for at in range(0, len(found) - size + 1, size):
-                new = [(n, each.decode(), 1, 0) for n, each in enumerate(found[at : at + size])]
+                new = [
+                    (DOMAIN, n, Url(each.decode()), 1, "", 0)
+                    for n, each in enumerate(found[at : at + size])
+                ]
                 total += sum(map(len, delivery(DOMAIN, EPOCH, EPOCH, new, limits=limits)))
                 count += size
         if count:

@@ -22,6 +22,7 @@ from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.protocol import StoreRules, open_reader
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.survey import OF_DOMAINS, OF_PAGES
+from lycosa.records import Url
 from lycosa.urls.fingerprint import fingerprint
 
 TIMES = 15
@@ -32,7 +33,7 @@ MORE = "text_frame, text_offset, warc_segment, warc_offset"
 def chunk(ident: int) -> tuple[int, bytes]:
     """A queued URL as the log of a domain, with its key: domains lie as close as numbers can."""
     url = f"https://domain-{ident}.example/some/longer/path/{ident}.html"
-    (data,) = delivery(ident << 31, 0, 1, [(fingerprint(url), url, 1, 0)])
+    (data,) = delivery(ident << 31, 0, 1, [(ident << 31, fingerprint(url), Url(url), 1, "", 0)])
     return ident << 31, data
 
 

@@ -23,6 +23,7 @@ from lycosa.frontier.inbox import (
     rows_of,
     unpacked,
 )
+from lycosa.frontier.log.batches import by_domain
 from lycosa.frontier.protocol import Committed, Link
 from lycosa.records import Flag
 from support.made import link
@@ -66,8 +67,9 @@ def test_links_to_what_is_held_and_errands_go_to_logs_at_once() -> None:
     held, far = link("https://a.test/1"), link("https://b.test/1")
     errand = link("https://c.test/robots.txt", flags=Flag.ERRAND)
     odd = link("https://d.test/\u00fc")
-    direct, posted = apart([held, far, errand, odd], {held[0]})
-    assert direct == [held, errand, odd] and posted == [far]
+    beside = link("https://c.test/1")
+    direct, posted = apart(by_domain([held, far, errand, odd, beside]), {held[0]})
+    assert direct == by_domain([held, errand, odd]) and posted == [far, beside]
 
 
 @pytest.mark.parametrize("count", COUNTS)

@@ -18,7 +18,7 @@ from lycosa.errors import Fenced, StoreGone
 from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.protocol import Deferral, StoreRules
-from lycosa.records import Lease
+from lycosa.records import Lease, Url
 from lycosa.urls.domains import domain_id
 from support.logs import logs_of, queued_in
 from support.made import link, page_of
@@ -389,7 +389,7 @@ def test_a_fold_whose_outcome_was_not_heard_is_not_done_twice(
 
 # -- damage (rule 33) ---------------------------------------------------------------------------
 
-OTHER = delivery(domain_id("other.test"), 0, 1, [(1, "https://other.test/", 0, 0)])[0]
+OTHER = delivery(domain_id("other.test"), 0, 1, [(0, 1, Url("https://other.test/"), 0, "", 0)])[0]
 
 
 def test_a_chunk_of_another_domain_is_damage_here(crowd: Crowd) -> None:

@@ -11,6 +11,7 @@ import zstandard
 
 from lycosa.frontier.log.domain_log import DomainLog, Limits, LogChanges, delivery
 from lycosa.frontier.log.twin import TwinIndex
+from lycosa.records import Url
 from lycosa.urls.fingerprint import fingerprint
 
 PLAIN, STRETCHED = b"\0", b"\xff"
@@ -131,10 +132,10 @@ def _chunks() -> list[bytes]:
     """Chunks of a domain's log: of each kind, folded, and several of one domain."""
     epoch, domain = 1_700_000_000_000, 77
     links = [
-        (fingerprint(url), url, n % 3, n % 16)
+        (domain, fingerprint(url), Url(url), n % 3, "a.test", n % 16)
         for n, url in enumerate(f"https://a.test/{n}" for n in range(70))
     ]
-    fps = [link[0] for link in links]
+    fps = [link[1] for link in links]
     log = DomainLog(domain, epoch, TwinIndex)
     one = delivery(domain, epoch, epoch + 500, links[:5], [(fps[1], epoch + 900, 2)], [(fps[2], 1)])
     two = log.plan(LogChanges([(fps[0], True), (fps[9], False)], links=links), epoch + 700).puts

@@ -36,7 +36,7 @@ from lycosa.node import seed_file
 from lycosa.page import blocks, charset, decode, encoding, html, language, simhash, sitemaps
 from lycosa.politeness import retry as retrying
 from lycosa.politeness import robots
-from lycosa.records import Flag, Response
+from lycosa.records import Flag, Response, Url
 from lycosa.urls import canonical as urls
 from lycosa.urls import domains, exclusions, scope
 from lycosa.urls.fingerprint import SUSPECTS, fingerprint
@@ -550,11 +550,12 @@ def _logged(index: Any, blobs: list[bytes], how: int) -> list[object]:
     rows = list(log.queued())
     assert len(rows) <= log.counts().queued
     said: list[object] = [taken, log.damaged, log.counts(), log.ready(), log.newest_stamp, rows]
-    said += [log.states(fps), log.unseen(fps), [log.find(fp) for fp in fps], log.seqs()]
+    asked = [(LOG_DOMAIN, fp, Url("https://a.test/"), 0, "a.test", 0) for fp in fps]
+    said += [log.states(fps), log.unseen(asked), [log.find(fp) for fp in fps], log.seqs()]
     said.append(log.next(LOG_EPOCH + how * 1000, how % 16, 100))
     limits = Limits(tier=2, chunk_bytes=(300, 2_000, 1 << 18)[how % 3], settle_ms=how * 10)
     done = [(fp, True) for fp in fps[:2]]
-    links = [(fps[3], "https://a.test/3", 1, how)]
+    links = [(LOG_DOMAIN, fps[3], Url("https://a.test/3"), 1, "a.test", how)]
     purges = [("https://a.test", "x", how > 99, False)] if how % 5 == 0 else []
     changes = LogChanges(done, [(fps[2], LOG_EPOCH + 9, 1)], links, purges=purges, dropped=fps[4:5])
     plan = log.plan(changes, LOG_EPOCH + how, limits)

@@ -55,8 +55,8 @@ from importlib.util import module_from_spec, spec_from_loader
 loader = ExtensionFileLoader("lycosa.urls._links", sys.argv[1])
 links = module_from_spec(spec_from_loader("lycosa.urls._links", loader))
 loader.exec_module(links)
-units = ["/", "//", "a", ".", "/.", "%", "/%2", "/%", "?", ";", ":", "http", "#", " ", ".pdf", "&ab",
-    ".appimage", "x" * 700, "\xe9", "\u20ac", "-", "[", "", ".", "..........", "/.a"]
+units = ["/", "//", "a", ".", "/.", "%", "/%2", "/%", "?", ";", ":", "http", "#", " ", ".pdf",
+    "&ab", ".appimage", "x" * 700, "\xe9", "\u20ac", "-", "[", "", ".", "..........", "/.a"]
 chance = random.Random(int(sys.argv[2]))
 print("seed", sys.argv[2])
 end = time.monotonic() + 15
@@ -158,7 +158,7 @@ fps = [fingerprint(url) for url in urls]
 def some(count):
     return [chance.choice(fps) for _ in range(chance.randrange(count))]
 def made():
-    links = [(fp, urls[fps.index(fp)], chance.randrange(4), chance.choice([0, 4, 40, 256]))
+    links = [(7, fp, urls[fps.index(fp)], chance.randrange(4), "a", chance.choice([0, 4, 40, 256]))
         for fp in some(chance.choice([3, 90, 200]))]
     waits = [(fp, chance.randrange(9), chance.randrange(2**48), 3) for fp in some(5)]
     kills = [(fp, chance.randrange(999), chance.randrange(70)) for fp in some(5)]
@@ -178,7 +178,8 @@ while time.monotonic() < end:
         for blob in made()[:3]:
             index.add(chance.randrange(30), blob if chance.random() < 0.7 else spoiled(blob))
         index.next(chance.randrange(2**48), 9, 999), index.counts(), index.lanes(), index.memory()
-        index.tell(some(9)), index.unseen(some(99)), index.is_waiting(some(9))
+        index.tell(some(9)), index.is_waiting(some(9))
+        index.unseen([(7, fp, "", 0, "", 0) for fp in some(99)])
         index.first_wait(frozenset(some(3))), index.find(chance.choice(fps)), index.newest_stamp()
         index.part(chance.randrange(99), 50), index.part(0, 10**6)
         seqs = [each[0] for each in index.chunks()]
@@ -188,8 +189,10 @@ while time.monotonic() < end:
             index.remove(part)
             for number, blob in enumerate(blobs):
                 assert index.add(100 * runs + number + 40, blob) == ""
+    module.by_domain([(fp % 5, fp, "", 0, "", 0) for fp in some(99)])
     for wrong in ((), (1,), ("x", b""), (1, "x"), (2**70, b"")):
         try:
+            chance.choice([index.unseen, module.by_domain])([wrong * chance.randrange(6)])
             index.add(*wrong)
             index.fold(*wrong)
         except (TypeError, OverflowError, KeyError):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import orjson
 from xxhash import xxh3_64_digest
 
-from lycosa.frontier.log.batches import NewUrls, by_domain
+from lycosa.frontier.log.batches import LinksOf, NewUrls, by_domain
 from lycosa.frontier.values import Committed, Link
 from lycosa.records import Flag, Url
 from lycosa.urls.canonical import host_of
@@ -191,15 +191,21 @@ def _power_of_two(most: int) -> int:
     return 1 << max(0, most.bit_length() - 1)
 
 
-def apart(links: Iterable[Link], held: Collection[int]) -> tuple[list[Link], list[Link]]:
+def apart(links: LinksOf, held: Collection[int]) -> tuple[LinksOf, list[Link]]:
     """Links that go to the logs at once, and those that may wait in a bucket. Errands do not wait:
     an origin waits for them."""
-    direct: list[Link] = []
+    direct: LinksOf = {}
     posted: list[Link] = []
-    for link in links:
-        waits = link[0] not in held and not link[5] & Flag.ERRAND and link[2].isascii()
-        (posted if waits else direct).append(link)
+    for ident, some in links.items():
+        waits = [] if ident in held else [link for link in some if _may_wait(link)]
+        if len(waits) < len(some):
+            direct[ident] = [link for link in some if not _may_wait(link)] if waits else some
+        posted += waits
     return direct, posted
+
+
+def _may_wait(link: Link) -> bool:
+    return not link[5] & Flag.ERRAND and link[2].isascii()
 
 
 def place_of(ident: int) -> int:
@@ -216,13 +222,21 @@ def rows_of(
     grouped: dict[int, list[list[Link]]] = {}
     for ident, some in by_domain(links).items():
         at = place_of(ident)
-        grouped.setdefault(at - at % width, []).append(some)
+        grouped.setdefault(at - at % width, []).append(_each_once(some))
     rows = []
     for place, domains in sorted(grouped.items()):
         for part, told in enumerate(_parts(domains)):
             key = _key(place, *writer, part)
             rows.append((key, sum(map(len, told)), packed(told, since_epoch_ms)))
     return rows
+
+
+def _each_once(links: list[Link]) -> list[Link]:
+    """Of the same URL, the one that was found first."""
+    found: dict[int, Link] = {}
+    for link in links:
+        found.setdefault(link[1], link)
+    return list(found.values())
 
 
 def _parts(domains: list[list[Link]]) -> Iterator[list[list[Link]]]:

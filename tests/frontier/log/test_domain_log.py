@@ -17,9 +17,9 @@ from lycosa.frontier.log.dictionary import NUMBERS, dictionary
 from lycosa.frontier.log.domain_log import DomainLog, Limits, LogChanges, LogPlan, delivery
 from lycosa.frontier.log.new_chunk import NewRecords, chunks_in_python
 from lycosa.frontier.log.twin import TwinIndex
-from lycosa.frontier.log.values import FoundUrl
 from lycosa.frontier.states import waits_until
-from lycosa.records import Flag
+from lycosa.frontier.values import Link
+from lycosa.records import Flag, Url
 from lycosa.urls.fingerprint import errand_fingerprint, fingerprint
 
 EPOCH = 1_700_000_000_000
@@ -46,8 +46,12 @@ def fp(n: int | str) -> int:
     return fingerprint(url(n))
 
 
-def found(*names: int | str, depth: int = 1, flags: int = 0) -> list[FoundUrl]:
-    return [(fp(n), url(n), depth, flags) for n in names]
+def found(*names: int | str, depth: int = 1, flags: int = 0) -> list[Link]:
+    return [link(fp(n), url(n), depth, flags) for n in names]
+
+
+def link(fp: int, url: str, depth: int = 1, flags: int = 0) -> Link:
+    return DOMAIN, fp, Url(url), depth, "a.test", flags
 
 
 class Site:
@@ -160,7 +164,7 @@ def test_responses_are_counted_by_differences(index: Any) -> None:
     site.commit(done=[(fp("a"), True), (fp("b"), False)])
     assert site.commit(done=[(fp("a"), True), (fp("c"), True)]).recorded == [fp("c")]
     assert site.again().counts().responses == 2
-    again = [(fp("a"), url("a"), 1, 0)]
+    again = found("a")
     site.deliver(reopened=again, newest_stamp=site.log.newest_stamp, taken_back=1)
     assert site.log.counts().responses == 1
     assert site.commit(done=done("a")).responses == 2
@@ -211,7 +215,7 @@ def test_a_reopened_page_beats_its_mark_and_is_done_again(index: Any) -> None:
         site = Site(index, tier=tier)
         site.commit(links=found("a", "b"), done=done("x"))
         site.commit(done=done("a"))
-        again = [(fp("a"), url("a"), 3, Flag.SEED)]
+        again = found("a", depth=3, flags=Flag.SEED)
         site.deliver(reopened=again, newest_stamp=site.log.newest_stamp)
         row = next(each for each in site.log.queued() if each.url == url("a"))
         assert (row.depth, row.flags) == (3, Flag.SEED)
@@ -228,7 +232,7 @@ def test_a_reopened_page_that_the_holder_has_not_read_is_not_lost(index: Any) ->
     site.commit(links=found("a", "b"))
     site.commit(done=done("a"))
     reader = site.again()
-    again = [(fp("a"), url("a"), 1, 0)]
+    again = found("a")
     (blob,) = delivery(DOMAIN, EPOCH, site.now, reopened=again, newest_stamp=reader.newest_stamp)
     for n in range(4):
         site.commit(links=found(n), done=done(f"target-{n}"))
@@ -277,9 +281,7 @@ def test_budget_and_limit(site: Site) -> None:
 
 
 def test_a_purge_takes_an_origin_and_leaves_errands(site: Site) -> None:
-    http = [
-        (fingerprint(u), u, 1, 0) for u in (url(1, "http://a.test"), url(2, "https://a.testing"))
-    ]
+    http = [link(fingerprint(u), u) for u in (url(1, "http://a.test"), url(2, "https://a.testing"))]
     site.commit(links=found("a") + http + found("robots.txt", flags=Flag.ERRAND))
     plan = site.commit(links=found("late"), purges=[("https://a.test", "x", False, False)])
     assert [each.url for each in plan.purged[0]] == [url("a"), url("late")]
@@ -297,12 +299,12 @@ def test_a_purge_takes_an_origin_and_leaves_errands(site: Site) -> None:
 def test_the_text_of_an_errand_has_a_fingerprint_of_its_own(site: Site) -> None:
     text = url("robots.txt")
     assert errand_fingerprint(text) == answers.key(text)[1]
-    site.commit(links=[(errand_fingerprint(text), text, 0, Flag.ERRAND)])
+    site.commit(links=[link(errand_fingerprint(text), text, 0, Flag.ERRAND)])
     assert [each.url for each in site.log.next(site.now, 8, 999)] == [text]
 
 
 def test_a_text_without_its_fingerprint_is_not_handed_out(site: Site) -> None:
-    site.commit(links=[(5, url("wrong"), 1, 0), (fp("a"), url("a"), 1, 0), (6, url("x"), 1, 8)])
+    site.commit(links=[link(5, url("wrong")), *found("a"), link(6, url("x"), 1, 8)])
     assert [each.url for each in site.log.next(site.now, 8, 999)] == [url("a")]
     assert site.log.find(5) is None
     plan = site.commit(done=done("a"))
@@ -325,7 +327,7 @@ def test_texts_of_any_kind_come_back(site: Site) -> None:
 def test_more_visits_than_a_byte_can_count(site: Site) -> None:
     site.limits = Limits(tier=10_000)
     for n in range(600):
-        site.commit(links=[(fp(n), url(n), n % 7, 0)])
+        site.commit(links=found(n, depth=n % 7))
     assert site.log.counts().queued == 600
     site.limits = Limits()
     site.commit(links=found("last"))
@@ -338,7 +340,7 @@ def test_more_of_everything_than_two_bytes_can_count(site: Site, kind: str) -> N
     count = 66_000
     random = Random(3)
     fps = [random.randrange(-(2**63), 2**63) for _ in range(count)]
-    many = [(each, f"https://a.test/{n}", 1, 0) for n, each in enumerate(fps)]
+    many = [link(each, f"https://a.test/{n}") for n, each in enumerate(fps)]
     site.commit(links=many)
     assert site.log.counts().queued == count
     if kind == "waits":
@@ -382,7 +384,7 @@ def test_a_domain_takes_no_more_links_than_its_limit(index: Any) -> None:
 def test_a_large_fold_lets_other_threads_run(index: Any) -> None:
     """The twin is Python, and can't."""
     random = Random(2)
-    many = [(random.randrange(2**63), f"https://a.test/{n}", 1, 0) for n in range(300_000)]
+    many = [link(random.randrange(2**63), f"https://a.test/{n}") for n in range(300_000)]
     blobs = delivery(DOMAIN, EPOCH, EPOCH, many)
     ticks: list[float] = []
     stop = threading.Event()
@@ -526,7 +528,7 @@ def test_both_make_the_same_new_chunks() -> None:
     random = Random(9)
     for _ in range(300):
         links = [
-            (random.randrange(-9, 9), url(random.randrange(10**6)), 1, random.randrange(64))
+            link(random.randrange(-9, 9), url(random.randrange(10**6)), 1, random.randrange(64))
             for _ in range(random.randrange(300))
         ]
         fps = [random.randrange(-(2**63), 2**63) for _ in range(random.randrange(90))]

@@ -15,8 +15,9 @@ from lycosa.frontier.log import domain_log, planning
 from lycosa.frontier.log.domain_log import DomainLog, Limits, LogChanges, LogPlan, delivery
 from lycosa.frontier.log.new_chunk import chunks_in_python
 from lycosa.frontier.log.twin import TwinIndex
-from lycosa.frontier.log.values import FoundUrl, LogPurge, UrlWait
-from lycosa.records import Flag, QueuedUrl
+from lycosa.frontier.log.values import LogPurge, UrlWait
+from lycosa.frontier.values import Link
+from lycosa.records import Flag, QueuedUrl, Url
 from lycosa.urls.fingerprint import fingerprint
 
 SEED = int(os.environ.get("LYCOSA_SEED", "1"))
@@ -59,13 +60,13 @@ class World:
 
     # --- others ---
 
-    def links(self, most: int) -> list[FoundUrl]:
-        found = []
+    def links(self, most: int) -> list[Link]:
+        found: list[Link] = []
         for _ in range(self.chance.randrange(most)):
             n = self.chance.randrange(len(URLS))
             flags = self.chance.choice((0, 0, 0, Flag.SITEMAP, Flag.SEED, Flag.ERRAND))
             flags += Flag.KILL * self.chance.choice((0, 0, 0, 0, 0, 0, 1))
-            found.append((FPS[n], URLS[n], self.chance.randrange(4), flags))
+            found.append((DOMAIN, FPS[n], Url(URLS[n]), self.chance.randrange(4), "", flags))
         return found
 
     def waits(self, fps: list[int], share: float) -> list[UrlWait]:
@@ -83,7 +84,7 @@ class World:
         kills: list[tuple[int, int]] = []
         if self.chance.random() < 0.2:
             kills = [(fp, 1) for fp in self.chance.sample(FPS, 3)]
-        first = self.waits([link[0] for link in links], 0.1)
+        first = self.waits([link[1] for link in links], 0.1)
         self._send(delivery(DOMAIN, EPOCH, now, links, first, kills, limits=self.limits))
 
     def reopen(self) -> None:
@@ -93,7 +94,9 @@ class World:
             assert log.add(seq, blob)
         done = [fp for fp in FPS if log.state(fp) == "done"]
         chosen = self.chance.sample(done, min(len(done), 3))
-        again = [(fp, URLS[NUMBER[fp]], self.chance.randrange(3), 0) for fp in chosen]
+        again = [
+            (DOMAIN, fp, Url(URLS[NUMBER[fp]]), self.chance.randrange(3), "", 0) for fp in chosen
+        ]
         if again:
             now = self.now
             made = delivery(DOMAIN, EPOCH, now, reopened=again, newest_stamp=log.newest_stamp)
@@ -148,7 +151,7 @@ class World:
             done=done,
             deferred=self.waits([*taken, *chance.sample(FPS, 2)], 0.3),
             links=links,
-            first_waits=self.waits([link[0] for link in links], 0.05),
+            first_waits=self.waits([link[1] for link in links], 0.05),
             purges=purges,
             dropped=dropped,
         )
@@ -221,7 +224,8 @@ class World:
         assert log.next(self.now, limit, budget) == naive.next(self.now, limit, budget)
         some = self.chance.choices(FPS, k=20)
         fresh = [fp for fp in dict.fromkeys(some) if naive.state(fp) == ""]
-        assert [some[index] for index in log.unseen(some)] == fresh
+        asked: list[Link] = [(DOMAIN, fp, Url(""), n, "", 0) for n, fp in enumerate(some)]
+        assert log.unseen(asked) == [asked[some.index(fp)] for fp in fresh]
         for fp in self.chance.sample(FPS, 5):
             found = log.find(fp)
             places = [n for n, url in enumerate(queue) if url.fp == fp]
@@ -255,7 +259,7 @@ class Expected:
         self.room = world.limits.max_urls - known
         self.events: list[Event] = []
         self.waits: dict[int, tuple[int, int]] = {}
-        self.new: dict[int, FoundUrl] = {}
+        self.new: dict[int, Link] = {}
         self.refused: set[int] = set()
         self.recorded = self._done(changes)
         self.left = sum(fp in self.queue for fp in self.recorded)
@@ -285,7 +289,7 @@ class Expected:
 
     def _links(self, changes: LogChanges) -> None:
         for link in changes.links:
-            fp, url, depth, flags = link
+            _, fp, url, depth, _, flags = link
             if self.state[fp]:
                 continue
             if len(self.new) >= self.room:
@@ -304,7 +308,7 @@ class Expected:
         origin, _, forget, errands = purge
         taken = set()
         for fp, state in self.state.items():
-            flags = self.new[fp][3] if fp in self.new else 0
+            flags = self.new[fp][5] if fp in self.new else 0
             flags = self.queue[fp].flags if fp in self.queue else flags
             if state != "queued" or not URLS[NUMBER[fp]].startswith(origin + "/" * bool(origin)):
                 continue

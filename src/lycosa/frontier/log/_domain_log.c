@@ -994,42 +994,61 @@ static PyObject *index_is_waiting(PyObject *self, PyObject *fps) {
     return answers(self, fps, waits_answer);
 }
 
-/* Whether a number is new to a table of numbers, into which it goes. */
-static int is_new(int64_t *table, unsigned char *taken, size_t mask, int64_t value) {
-    size_t at = ((uint64_t)value ^ secret_too) * secret >> 32 & mask;
-    for (; taken[at]; at = (at + 1) & mask)
-        if (table[at] == value) return 0;
-    taken[at] = 1;
-    table[at] = value;
-    return 1;
+/* --- links: (domain id, fingerprint, URL, depth, domain, flags) --- */
+
+enum { L_DOMAIN, L_FP, L_URL, L_DEPTH, L_NAME, L_FLAGS, L_SIZE };
+
+static int is_link(PyObject *link) {
+    if (PyTuple_Check(link) && PyTuple_Size(link) == L_SIZE) return 1;
+    PyErr_Format(PyExc_TypeError, "a link is a tuple of %d", L_SIZE);
+    return 0;
 }
 
-static PyObject *index_unseen(PyObject *self, PyObject *sequence) {
+/* Puts a link under its fingerprint if nothing is known of its URL: 0, or -1 for an error. */
+static int take_unseen(const Index *index, PyObject *link, PyObject *found) {
+    if (!is_link(link)) return -1;
+    PyObject *number = PyTuple_GetItem(link, L_FP);
+    int64_t fp = PyLong_AsLongLong(number);
+    if (fp == -1 && PyErr_Occurred()) return -1;
+    if (state_of(index, fp) != UNKNOWN) return 0;
+    int there = PyDict_Contains(found, number);
+    return there ? there > 0 ? 0 : -1 : PyDict_SetItem(found, number, link);
+}
+
+static PyObject *index_unseen(PyObject *self, PyObject *links) {
     Index *index = (Index *)self;
-    Buffer fps = {0}, table = {0};
-    PyObject *list = NULL;
-    if (settle(index) < 0 || numbers(sequence, &fps) < 0) goto end;
-    size_t count = COUNT(fps, int64_t), room = 16;
-    while (room < 2 * count) room *= 2;
-    if (buffer_grow(&table, (Py_ssize_t)(9 * room), ROOM) < 0) {
-        PyErr_NoMemory();
-        goto end;
-    }
-    memset(table.data, 0, 9 * room);
+    if (settle(index) < 0) return NULL;
+    PyObject *list = PySequence_List(links);
+    PyObject *found = list == NULL ? NULL : PyDict_New();
+    for (Py_ssize_t i = 0; found != NULL && i < PyList_Size(list); i++)
+        if (take_unseen(index, PyList_GetItem(list, i), found) < 0) Py_CLEAR(found);
+    Py_XDECREF(list);
+    return found;
+}
+
+/* The list of a domain, which is in `found`: borrowed; NULL for an error. */
+static PyObject *links_of(PyObject *found, PyObject *domain) {
+    PyObject *list = PyDict_GetItemWithError(found, domain);
+    if (list != NULL || PyErr_Occurred()) return list;
     list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        int64_t fp = ITEMS(fps, int64_t)[i];
-        if (state_of(index, fp) != UNKNOWN ||
-            !is_new(ITEMS(table, int64_t), (unsigned char *)table.data + 8 * room, room - 1, fp))
-            continue;
-        PyObject *number = PyLong_FromSize_t(i);
-        if (number == NULL || PyList_Append(list, number) < 0) Py_CLEAR(list);
-        Py_XDECREF(number);
+    int failed = list == NULL ? -1 : PyDict_SetItem(found, domain, list);
+    Py_XDECREF(list);
+    return failed < 0 ? NULL : list;
+}
+
+/* Links of one domain mostly follow each other, and share the object that is its id. */
+static PyObject *by_domain(PyObject *Py_UNUSED(self), PyObject *links) {
+    PyObject *all = PySequence_List(links), *last = NULL, *list = NULL;
+    PyObject *found = all == NULL ? NULL : PyDict_New();
+    for (Py_ssize_t i = 0; found != NULL && i < PyList_Size(all); i++) {
+        PyObject *link = PyList_GetItem(all, i);
+        PyObject *domain = is_link(link) ? PyTuple_GetItem(link, L_DOMAIN) : NULL;
+        if (domain != last) list = domain == NULL ? NULL : links_of(found, domain);
+        last = domain;
+        if (domain == NULL || list == NULL || PyList_Append(list, link) < 0) Py_CLEAR(found);
     }
-end:
-    buffer_free(&fps);
-    buffer_free(&table);
-    return list;
+    Py_XDECREF(all);
+    return found;
 }
 
 static PyObject *index_counts(PyObject *self, PyObject *Py_UNUSED(unused)) {
@@ -1514,16 +1533,13 @@ static int add_item(Writer *writer, Item item, const char *text, Py_ssize_t size
 
 /* --- new chunks --- */
 
-/* One link of a new chunk: (fingerprint, URL, depth, flags). */
+/* One link of a new chunk. */
 static int take_link(Writer *writer, PyObject *link) {
-    if (!PyTuple_Check(link) || PyTuple_Size(link) != 4) {
-        PyErr_SetString(PyExc_TypeError, "a link is a fingerprint, a URL, a depth and flags");
-        return -1;
-    }
-    long long fp = PyLong_AsLongLong(PyTuple_GetItem(link, 0));
-    long long depth = PyLong_AsLongLong(PyTuple_GetItem(link, 2));
-    long long flags = PyLong_AsLongLong(PyTuple_GetItem(link, 3));
-    PyObject *url = PyTuple_GetItem(link, 1), *encoded = NULL;
+    if (!is_link(link)) return -1;
+    long long fp = PyLong_AsLongLong(PyTuple_GetItem(link, L_FP));
+    long long depth = PyLong_AsLongLong(PyTuple_GetItem(link, L_DEPTH));
+    long long flags = PyLong_AsLongLong(PyTuple_GetItem(link, L_FLAGS));
+    PyObject *url = PyTuple_GetItem(link, L_URL), *encoded = NULL;
     if (PyErr_Occurred()) return -1;
     Item item = {.fp = fp, .stamp = writer->stamp};
     item.depth = depth<0 ? 0 : depth>(long long) MAX_COUNT ? MAX_COUNT : (uint32_t)depth;
@@ -1999,6 +2015,7 @@ static PyMethodDef methods[] = {
      "secret)\n\n"
      "Lends what is needed; comes before all else. secret: of this process; 0: as it is."},
     {"new_chunks", new_chunks, METH_VARARGS, "The compiled `new_chunk.chunks_in_python`."},
+    {"by_domain", by_domain, METH_O, "The compiled `batches.by_domain_in_python`."},
     {NULL, NULL, 0, NULL},
 };
 

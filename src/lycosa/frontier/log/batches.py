@@ -7,11 +7,12 @@ knows it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lycosa.frontier.log import compiled
 from lycosa.frontier.log.domain_log import DomainLog, delivery
-from lycosa.frontier.log.values import FoundUrl, Limits, LogChanges, LogPlan, LogPurge, UrlWait
+from lycosa.frontier.log.values import Limits, LogChanges, LogPlan, LogPurge, UrlWait
 from lycosa.frontier.values import Batch, Deferral, Link, Purge
 from lycosa.records import FOUND, PageRow, QueuedUrl
 
@@ -30,7 +31,7 @@ class NewUrls:
 
     def take(self, log: DomainLog, links: list[Link], *, anyway: bool = False) -> None:
         """Those of a domain's links that its log does not know; `anyway`: none of them, too."""
-        new = unseen(links, log)
+        new = log.unseen(links)
         if new or anyway:
             self.links[log.domain_id] = new
             self.newest[log.domain_id] = log.newest_stamp
@@ -57,8 +58,8 @@ class NewUrls:
         """Some of them, if not all are allowed."""
         kept = {link[1] for link in links}
         waits = [wait for wait in self.waits.get(ident, ()) if wait[0] in kept]
-        urls, newest = found_urls(links), self.newest[ident]
-        return delivery(ident, epoch_ms, now_ms, urls, waits, newest_stamp=newest)
+        newest = self.newest[ident]
+        return delivery(ident, epoch_ms, now_ms, links, waits, newest_stamp=newest)
 
 
 @dataclass(slots=True)
@@ -88,22 +89,15 @@ def touched(batch: Batch) -> set[int]:
     }
 
 
-def by_domain(links: Iterable[Link]) -> LinksOf:
-    """Links by their domain, each once: of the same URL, the one that was found first stays."""
-    found: dict[int, dict[int, Link]] = {}
+def by_domain_in_python(links: Iterable[Link]) -> LinksOf:
+    """Links by their domain, in order."""
+    found: LinksOf = {}
     for link in links:
-        found.setdefault(link[0], {}).setdefault(link[1], link)
-    return {ident: list(links.values()) for ident, links in found.items()}
+        found.setdefault(link[0], []).append(link)
+    return found
 
 
-def unseen(links: list[Link], log: DomainLog) -> list[Link]:
-    """Those links of one domain that its log does not know."""
-    return [links[at] for at in log.unseen([link[1] for link in links])]
-
-
-def found_urls(links: Iterable[Link]) -> list[FoundUrl]:
-    """Links of one domain as its log takes them."""
-    return [(fp, url, depth, flags) for _, fp, url, depth, _, flags in links]
+by_domain: Callable[[Iterable[Link]], LinksOf] = compiled.by_domain or by_domain_in_python
 
 
 def first_waits(deferred: Iterable[Deferral]) -> dict[int, list[UrlWait]]:
@@ -117,17 +111,20 @@ def first_waits(deferred: Iterable[Deferral]) -> dict[int, list[UrlWait]]:
 
 def plan_batch(
     batch: Batch,
-    given: tuple[list[Link], list[Deferral]],
+    given: tuple[LinksOf, list[Link], list[Deferral]],
     held: Collection[int],
     logs: Iterable[DomainLog],
     now_ms: int,
     limits: Limits,
 ) -> BatchPlan:
-    """What a batch does. `given`: those of its links and errands that go to logs at once, and until
-    when some of them wait; `held`: the domains among those of the batch that its engine holds;
-    `logs`: those of all its domains, which may come one by one: none is looked at again."""
-    links = by_domain(given[0])
-    waits = first_waits(given[1])
+    """What a batch does. `given`: those of its links that go to logs at once, its errands, and
+    until when some of these wait; `held`: the domains among those of the batch that its engine
+    holds; `logs`: those of all its domains, which may come one by one: none is looked at again."""
+    found_now, errands, turns = given
+    links = dict(found_now)
+    for ident, some in by_domain(errands).items():
+        links[ident] = links.get(ident, []) + some
+    waits = first_waits(turns)
     made = BatchPlan()
     told = _Told(batch, links, waits)
     ours = (touched(batch) | links.keys()) & set(held)
@@ -172,7 +169,7 @@ class _Told:
         return LogChanges(
             _done(self._pages.get(ident, ()), log),
             self._deferred.get(ident, ()),
-            found_urls(self._links.get(ident, ())),
+            self._links.get(ident, ()),
             self._waits.get(ident, ()),
             self._purges.get(ident, ()),
             self._dropped.get(ident, ()),

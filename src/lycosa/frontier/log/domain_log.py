@@ -17,13 +17,13 @@ from lycosa.frontier.log.format import FOREIGN, MAX_KILLS, MAX_TIME, REOPENED
 from lycosa.frontier.log.new_chunk import NewRecords, new_chunks
 from lycosa.frontier.log.rule import IS_DONE, QUEUED
 from lycosa.frontier.log.twin import TwinIndex
-from lycosa.frontier.log.values import FoundUrl, Limits, LogChanges, LogCounts, LogPlan, UrlWait
+from lycosa.frontier.log.values import Limits, LogChanges, LogCounts, LogPlan, UrlWait
+from lycosa.frontier.values import Link
 from lycosa.records import QueuedUrl
 
 __all__ = [
     "FOREIGN",
     "DomainLog",
-    "FoundUrl",
     "Limits",
     "LogChanges",
     "LogCounts",
@@ -48,7 +48,7 @@ class Index(Protocol):
     def newest_stamp(self) -> int: ...
     def memory(self) -> int: ...
     def tell(self, fps: Sequence[int]) -> list[int]: ...
-    def unseen(self, fps: Sequence[int]) -> list[int]: ...
+    def unseen(self, links: Sequence[Link]) -> dict[int, Link]: ...
     def counts(self) -> tuple[int, int, int, int]: ...
     def lanes(self) -> tuple[int, int]: ...
     def first_wait(self, without: frozenset[int]) -> int: ...
@@ -103,9 +103,9 @@ class DomainLog:
 
     # --- what is known of URLs ---
 
-    def unseen(self, fps: Sequence[int]) -> list[int]:
-        """Indexes of the fingerprints that are neither queued nor done; of equal ones the first."""
-        return self._index.unseen(fps)
+    def unseen(self, links: Sequence[Link]) -> list[Link]:
+        """Those whose URLs are neither queued nor done; of one URL the first."""
+        return list(self._index.unseen(links).values())
 
     def state(self, fp: int) -> str:
         """'queued', 'done' or ''."""
@@ -176,10 +176,10 @@ def delivery(
     domain_id: int,
     epoch_ms: int,
     now_ms: int,
-    links: Sequence[FoundUrl] = (),
+    links: Sequence[Link] = (),
     first_waits: Sequence[UrlWait] = (),
     kills: Sequence[tuple[int, int]] = (),
-    reopened: Sequence[FoundUrl] = (),
+    reopened: Sequence[Link] = (),
     newest_stamp: int = -1,
     taken_back: int = 0,
     limits: Limits | None = None,
@@ -191,7 +191,7 @@ def delivery(
     `newest_stamp`, and how many of the pages had a response (`taken_back`)."""
     stamp = min(max(now_ms - epoch_ms, newest_stamp + 1, 0), MAX_TIME)
     most = (limits or DEFAULT).chunk_bytes
-    again = [(fp, url, depth, flags | REOPENED) for fp, url, depth, flags in reopened]
+    again = [(*link[:5], link[5] | REOPENED) for link in reopened]
     records = NewRecords(
         [*links, *again],
         waits=[(fp, _since(epoch_ms, until), stamp, tries) for fp, until, tries in first_waits],

@@ -21,14 +21,14 @@ from lycosa.frontier.log.format import (
     Wait,
     write,
 )
-from lycosa.frontier.log.values import FoundUrl
+from lycosa.frontier.values import Link
 from lycosa.records import Flag
 
 
 class NewRecords(NamedTuple):
     """What a new chunk is made of. The flags of a link may have the bit REOPENED."""
 
-    links: Sequence[FoundUrl] = ()
+    links: Sequence[Link] = ()
     done: Sequence[int] = ()
     drops: Sequence[int] = ()
     waits: Sequence[Wait] = ()
@@ -41,7 +41,7 @@ def chunks_in_python(
     """The chunks that say this; nearly always one. See `format.write`."""
     found: dict[tuple[int, int], tuple[list[int], list[bytes]]] = {}
     kills = list(new.kills)
-    for fp, url, depth, flags in new.links:
+    for _, fp, url, depth, _, flags in new.links:
         if killed := (flags & 255) // Flag.KILL:
             kills.append((fp, stamp, min(killed, MAX_KILLS)))
         kind = min(depth, MAX_COUNT), flags & (OWN_FLAGS | REOPENED)

@@ -14,8 +14,9 @@ from lycosa.frontier.log.folding import ChunkSize, to_fold
 from lycosa.frontier.log.format import FULL, MAX_TIME, Wait
 from lycosa.frontier.log.new_chunk import NewRecords, new_chunks
 from lycosa.frontier.log.rule import IS_DONE, QUEUED, UNKNOWN
-from lycosa.frontier.log.values import FoundUrl, Limits, LogChanges, LogPlan, LogPurge
+from lycosa.frontier.log.values import Limits, LogChanges, LogPlan, LogPurge
 from lycosa.frontier.states import found_order, waiting_order
+from lycosa.frontier.values import Link
 from lycosa.records import Flag, QueuedUrl, Url
 
 AT_ONCE = 256  # URLs of the queue that a purge reads at once
@@ -43,7 +44,7 @@ class LogIndex(Protocol):
     def remove(self, seqs: Sequence[int]) -> None: ...
     def chunks(self) -> list[ChunkSize]: ...
     def tell(self, fps: Sequence[int]) -> list[int]: ...
-    def unseen(self, fps: Sequence[int]) -> list[int]: ...
+    def unseen(self, links: Sequence[Link]) -> dict[int, Link]: ...
     def counts(self) -> tuple[int, int, int, int]: ...
     def lanes(self) -> tuple[int, int]: ...
     def first_wait(self, without: frozenset[int]) -> int: ...
@@ -60,7 +61,7 @@ class Draft:
     done: list[int] = field(default_factory=list)
     drops: list[int] = field(default_factory=list)  # of URLs that were queued before
     leaving: list[int] = field(default_factory=list)  # were queued before, and are not any more
-    new: dict[int, FoundUrl] = field(default_factory=dict)
+    new: dict[int, Link] = field(default_factory=dict)
     waits: dict[int, tuple[int, int]] = field(default_factory=dict)  # until, attempts
     recorded: list[int] = field(default_factory=list)
     responses: int = 0
@@ -141,16 +142,16 @@ def _defer(draft: Draft, deferred: Sequence[tuple[int, int, int]]) -> None:
             draft.waits[fp] = until, attempts
 
 
-def _take_links(draft: Draft, links: Sequence[FoundUrl], index: LogIndex, room: int) -> None:
+def _take_links(draft: Draft, links: Sequence[Link], index: LogIndex, room: int) -> None:
     """Links that are neither known nor done by this commit."""
-    states = draft.states
-    found = [links[number] for number in index.unseen([link[0] for link in links])]
-    if states:
-        found = [link for link in found if not states.get(link[0])]
+    found = index.unseen(links)
+    for fp, state in draft.states.items():
+        if state != UNKNOWN:
+            found.pop(fp, None)
     draft.refused = max(len(found) - max(room, 0), 0)
     if draft.refused:
-        found = found[: max(room, 0)]
-    draft.new = {link[0]: link for link in found}
+        found = dict(list(found.items())[: max(room, 0)])
+    draft.new = found
     draft.added = len(found)
 
 
@@ -178,7 +179,7 @@ def _all_queued(draft: Draft, index: LogIndex, at: LogMoment) -> Iterator[Queued
                 until, url.attempts = draft.waits[url.fp]
                 url.order = waiting_order(until)
             yield url
-    for fp, text, depth, flags in list(draft.new.values()):
+    for _, fp, text, depth, _, flags in list(draft.new.values()):
         until, attempts = draft.waits.get(fp, (0, 0))
         order = waiting_order(until) if until else found_order(depth, at.now_ms)
         yield QueuedUrl(fp, Url(text), depth, order, attempts, flags)

@@ -20,7 +20,7 @@ def log_of_rows(
     queued = {fp for _, fp, *_ in queue}
     changes = LogChanges(
         done=[(fp, fp in answered) for fp in seen if fp not in queued],
-        links=[(fp, url, depth, flags) for _, fp, url, depth, _, flags in queue],
+        links=[(domain_id, fp, url, depth, "", flags) for _, fp, url, depth, _, flags in queue],
         first_waits=[
             (fp, waits_until(order), attempts)
             for order, fp, _, _, attempts, _ in queue

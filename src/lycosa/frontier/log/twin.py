@@ -30,6 +30,7 @@ from lycosa.frontier.log.format import (
 )
 from lycosa.frontier.log.rule import ALWAYS, IS_DONE, QUEUED, UNKNOWN, Fate, fate_of
 from lycosa.frontier.states import found_order, waiting_order
+from lycosa.frontier.values import Link
 from lycosa.records import Flag, QueuedUrl, Url
 
 _MASK = (1 << 32) - 1
@@ -98,13 +99,13 @@ class TwinIndex:
         states.update({fp: self._fates[fp].state for fp in wanted if fp in self._fates})
         return [states[fp] for fp in fps]
 
-    def unseen(self, fps: Sequence[int]) -> list[int]:
-        """Indexes of those that are unknown, each once."""
-        found, seen = [], set()
-        for index, state in enumerate(self.tell(fps)):
-            if state == UNKNOWN and fps[index] not in seen:
-                seen.add(fps[index])
-                found.append(index)
+    def unseen(self, links: Sequence[Link]) -> dict[int, Link]:
+        """Those whose URLs are unknown, by fingerprint; of one URL the first."""
+        found: dict[int, Link] = {}
+        states = self.tell([link[1] for link in links])
+        for link, state in zip(links, states, strict=True):
+            if state == UNKNOWN:
+                found.setdefault(link[1], link)
         return found
 
     def counts(self) -> tuple[int, int, int, int]:

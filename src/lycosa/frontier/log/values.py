@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lycosa.frontier.values import Link
 from lycosa.records import QueuedUrl
 
-FoundUrl = tuple[int, str, int, int]
-"""A URL on its way into a log: fingerprint, URL, depth, flags (`records.Flag`; multiples of KILL in
-them become kills)."""
 UrlWait = tuple[int, int, int]
 """A URL that waits: fingerprint, until (ms of the store's clock), attempts."""
 LogPurge = tuple[str, str, bool, bool]
@@ -22,7 +20,7 @@ class LogChanges(NamedTuple):
 
     done: Sequence[tuple[int, bool]] = ()  # fingerprint, whether there was a response
     deferred: Sequence[UrlWait] = ()  # of URLs that are queued; of others they change nothing
-    links: Sequence[FoundUrl] = ()  # in the order in which they were found
+    links: Sequence[Link] = ()  # as found; multiples of Flag.KILL in their flags become kills
     first_waits: Sequence[UrlWait] = ()  # of URLs that `links` brings: those that are new wait
     purges: Sequence[LogPurge] = ()  # they see the links of the same commit
     dropped: Sequence[int] = ()  # fingerprints; of URLs that are not queued they change nothing

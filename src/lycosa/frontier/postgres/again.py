@@ -73,7 +73,7 @@ class PagesAgain:
         puts = []
         for ident, pages in by_domain.items():
             urls = [
-                (fp, url, depth, flags_again(url, depth, outcome))
+                (ident, fp, url, depth, "", flags_again(url, depth, outcome))
                 for _, fp, url, depth, _, outcome in pages
             ]
             chunks = delivery(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lycosa.frontier.inbox import Arrival, Delivery, InboxRow, apart, rows_of
-from lycosa.frontier.log.batches import BatchPlan, plan_batch, touched
+from lycosa.frontier.log.batches import BatchPlan, by_domain, plan_batch, touched
 from lycosa.frontier.log.values import Limits
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
@@ -47,22 +47,23 @@ class Planner:
 
     def plan(self, engine_id: int, batch: Batch) -> Planned:
         """What a batch does."""
-        ids = sorted(touched(batch) | {link[0] for link in (*batch.links, *batch.errands)})
+        found, changed = by_domain(batch.links), touched(batch)
+        ids = sorted(changed | found.keys() | {link[0] for link in batch.errands})
         clock = self._store.test_now()
         values = {"now": clock, "ids": int8s(ids), "engine_id": engine_id}
         now, held = self._store.read("what_is_held", **values)[0]
         epoch = self._store.epoch_ms
-        links, posted = apart(batch.links, set(held))
+        links, posted = apart(found, set(held))
         count = self._inbox.count(len(posted))
         if count == 1:
-            links, posted = batch.links, []
+            links, posted = found, []
         wanted = self._errands.unanswered(batch.errands, now)
         asked = self._logs.read(link[0] for link in wanted)
         errands = [link for link in wanted if not asked[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, asked.logs, now)
-        given, seen = links + errands, LogsSeen()
-        logs = self._logs.in_parts(touched(batch) | {link[0] for link in given})
-        plan = plan_batch(batch, (given, turns), set(held), seen.one_by_one(logs), now, LIMITS)
+        given, seen = (links, errands, turns), LogsSeen()
+        logs = self._logs.in_parts(changed | links.keys() | {link[0] for link in errands})
+        plan = plan_batch(batch, given, set(held), seen.one_by_one(logs), now, LIMITS)
         chunks = plan.found.chunks(epoch, now)
         posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
         delivery = self._inbox.next(engine_id, len(posted), now)

@@ -65,7 +65,7 @@ class PagesAgain:
         puts = []
         for ident, pages in _by_domain(done).items():
             urls = [
-                (fp, url, depth, flags_again(url, depth, outcome))
+                (ident, fp, url, depth, "", flags_again(url, depth, outcome))
                 for _, fp, url, depth, _, outcome in pages
             ]
             puts += [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lycosa.frontier import queries
 from lycosa.frontier.inbox import Arrival, Delivery, InboxRow, apart, rows_of
-from lycosa.frontier.log.batches import BatchPlan, plan_batch, touched
+from lycosa.frontier.log.batches import BatchPlan, by_domain, plan_batch, touched
 from lycosa.frontier.log.values import Limits
 from lycosa.frontier.released import DomainEnd, end_of
 from lycosa.frontier.sqlite.errands import Errands
@@ -49,19 +49,20 @@ class Planner:
         """What a batch does."""
         now, epoch = self._store.now_ms(), self._store.epoch_ms
         wanted = self._errands.unanswered(batch.errands, now)
-        ids = touched(batch) | {link[0] for link in (*batch.links, *wanted)}
+        found, changed = by_domain(batch.links), touched(batch)
+        ids = changed | found.keys() | {link[0] for link in wanted}
         values = {"ids": json_ids(sorted(ids)), "engine_id": engine_id}
         held = set(self._store.rows("held_among", values))
-        links, posted = apart(batch.links, held)
+        links, posted = apart(found, held)
         count = self._inbox.count(len(posted))
         if count == 1:
-            links, posted = batch.links, []
+            links, posted = found, []
         asked = self._logs.read(link[0] for link in wanted)
         errands = [link for link in wanted if not asked[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, asked.logs, now)
-        given, seen = links + errands, LogsSeen()
-        logs = self._logs.in_parts(touched(batch) | {link[0] for link in given})
-        plan = plan_batch(batch, (given, turns), held, seen.one_by_one(logs), now, LIMITS)
+        given, seen = (links, errands, turns), LogsSeen()
+        logs = self._logs.in_parts(changed | links.keys() | {link[0] for link in errands})
+        plan = plan_batch(batch, given, held, seen.one_by_one(logs), now, LIMITS)
         chunks = plan.found.chunks(epoch, now)
         posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
         delivery = self._inbox.next(engine_id, len(posted), now)
