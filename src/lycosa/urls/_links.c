@@ -122,6 +122,7 @@ typedef struct {
     Py_ssize_t size;
     Origin *origin;
     int fold;
+    int64_t fp;
 } Joined;
 
 /* Whether the path ends like a file that is not text: 1 or 0, -1 for an error. */
@@ -303,11 +304,18 @@ static int join_plain(Page *page, PyObject *object, Joined *joined) {
     return join_to(page, page->origin, page->origin_size, page->origin_size, &href, joined);
 }
 
-/* Appends a URL to the links: 0, or -1 for an error. */
-static int send(const Page *page, const Joined *joined, int64_t value) {
+static int64_t *slot_of(const Page *page, int64_t fp) {
+    return page->slots + ((uint64_t)fp & page->mask);
+}
+
+/* Appends a URL to the links if it was not sent lately: 0, or -1 for an error. */
+static int send(const Page *page, const Joined *joined) {
+    int64_t *slot = slot_of(page, joined->fp);
+    if (*slot == joined->fp) return 0;
+    *slot = joined->fp;
     PyObject *place = joined->origin->place, *link = NULL;
     PyObject *url = PyUnicode_FromStringAndSize(joined->text, joined->size);
-    PyObject *number = url == NULL ? NULL : PyLong_FromLongLong(value);
+    PyObject *number = url == NULL ? NULL : PyLong_FromLongLong(joined->fp);
     if (number != NULL)
         link = PyTuple_Pack(6, PyTuple_GetItem(place, 0), number, url, page->depth,
                             PyTuple_GetItem(place, 1), page->flags);
@@ -320,27 +328,33 @@ static int send(const Page *page, const Joined *joined, int64_t value) {
     return failed;
 }
 
-/* Takes one href: 1 if it is done with, 0 if it is left over, -1 for an error. */
-static int take(Page *page, PyObject *text) {
-    Joined joined;
-    int64_t value = 0;
-    int done = join_plain(page, text, &joined);
+/* Takes one href, all but sending it: 1; 0 if it is left over, -1 for an error. */
+static int take(Page *page, PyObject *text, Joined *joined) {
+    int done = join_plain(page, text, joined);
     if (done <= 0) return done;
-    joined.origin->links++;
-    if (fingerprint_of(page, &joined, &value) < 0) return -1;
-    int64_t *slot = page->slots + ((uint64_t)value & page->mask);
-    if (*slot == value) return 1;
-    *slot = value;
-    return send(page, &joined, value) < 0 ? -1 : 1;
+    joined->origin->links++;
+    if (fingerprint_of(page, joined, &joined->fp) < 0) return -1;
+    __builtin_prefetch(slot_of(page, joined->fp));
+    return 1;
 }
 
+/* Takes all hrefs; those that are left over, NULL for an error. Each URL is sent when the next is
+   joined: by then its slot, which is anywhere in 8 MB, has come from memory. */
 static PyObject *left_over(Page *page, PyObject *hrefs) {
+    Joined two[2], *last = NULL;
     PyObject *left = PyList_New(0);
     for (Py_ssize_t i = 0; left != NULL && i < PyList_Size(hrefs); i++) {
         PyObject *href = PyList_GetItem(hrefs, i);
-        int done = take(page, href);
-        if (done < 0 || (done == 0 && PyList_Append(left, href) < 0)) Py_CLEAR(left);
+        Joined *joined = last == two ? two + 1 : two;
+        int done = take(page, href, joined);
+        int failed = done < 0 || (done == 0 && PyList_Append(left, href) < 0);
+        if (done > 0) {
+            failed = last != NULL && send(page, last) < 0;
+            last = joined;
+        }
+        if (failed) Py_CLEAR(left);
     }
+    if (left != NULL && last != NULL && send(page, last) < 0) Py_CLEAR(left);
     return left;
 }
 
