@@ -17,7 +17,7 @@ ROOMS = (
 )
 WORDS = (
     *("errors", "clock", "records", "metrics", "log", "called", "terminal"),
-    *("outcomes", "what_limits", "ownfiles", "units"),
+    *("outcomes", "what_limits", "ownfiles", "shifts", "units"),
 )
 COMMAND_LINE = ("cli", "reference", "__main__", "__init__")
 RANK = {

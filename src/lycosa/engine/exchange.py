@@ -25,6 +25,7 @@ from lycosa.log import get_logger
 from lycosa.metrics import Stats
 from lycosa.records import FOUND, Lease, PageRow, QueuedUrl
 from lycosa.settings.steered import Steered, rules_now, steered
+from lycosa.shifts import Shifts
 from lycosa.urls.scope import Scope
 
 log = get_logger("exchange")
@@ -86,6 +87,7 @@ class Exchanger:
         scope: Scope | None = None,
         edges: SegmentWriter | None = None,
         node: str = "",
+        shifts: Shifts | None = None,
     ) -> None:
         self.frontier = frontier
         self.engine_id = engine_id
@@ -104,6 +106,7 @@ class Exchanger:
         self._released: tuple[list[tuple[int, int]], ...] = ([], [])
         self._scope = scope
         self._gap = ClockGap()  # between the store's clock and ours
+        self._shifts = shifts or Shifts()
 
     def perform(self, exchange: Exchange, closing: bool = False) -> Reply:
         """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
@@ -116,7 +119,7 @@ class Exchanger:
                 self._commit(exchange, reply, closing)
             self._hear(reply)
             self._supply(exchange, reply)
-            _let_go(exchange.batch)
+            self._let_go(exchange.batch)
             if closing:
                 with suppress(StoreGone):  # it holds nothing: its lease may run out
                     self.frontier.retire(self.engine_id)
@@ -206,11 +209,12 @@ class Exchanger:
         if not batch.number:
             batch.pages, exchange.skipped = self._unsettled(batch.pages)
             _uncount(batch.stats, exchange.skipped)
-            self._write(batch)
-            batch.segments = [
-                (state.kind, state.id, state.length, state.closed)
-                for state in self._sync_all(closing)
-            ]
+            with self._shifts.away():
+                self._write(batch)
+                batch.segments = [
+                    (state.kind, state.id, state.length, state.closed)
+                    for state in self._sync_all(closing)
+                ]
             self._number += 1
             batch.number = self._number
         reply.sent = self._clock()
@@ -269,14 +273,14 @@ class Exchanger:
             if writer is not None:
                 yield from writer.sync(closing)
 
-
-def _let_go(batch: Batch) -> None:
-    """Free what is committed in the store thread, some at a time: freeing all of it at once would
-    hold the interpreter, and with it the loop."""
-    many: tuple[list[Any], ...] = (batch.links, batch.pages, batch.origins, batch.released)
-    for rows in many:
-        while rows:
-            del rows[-FREED:]
+    def _let_go(self, batch: Batch) -> None:
+        """Free what is committed in the store thread, some at a time: freeing all of it at once
+        would hold the interpreter, and with it the loop."""
+        many: tuple[list[Any], ...] = (batch.links, batch.pages, batch.origins, batch.released)
+        for rows in many:
+            while rows:
+                del rows[-FREED:]
+                self._shifts.pause()
 
 
 def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:
@@ -289,11 +293,14 @@ def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:
 
 
 class StoreThread:
-    """Runs an Exchanger beside the loop: one exchange under way at a time."""
+    """Runs an Exchanger beside the loop, in shifts: one exchange under way at a time."""
 
-    def __init__(self, exchanger: Exchanger, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, exchanger: Exchanger, wake: Callable[[], None], shifts: Shifts | None = None
+    ) -> None:
         self._exchanger = exchanger
         self._wake = wake
+        self._shifts = shifts or Shifts()
         self._jobs: queue.SimpleQueue[tuple[Exchange, bool] | None] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
@@ -319,5 +326,8 @@ class StoreThread:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            self._replies.put(self._exchanger.perform(*job))
+            self._shifts.begin()
+            reply = self._exchanger.perform(*job)
+            self._shifts.end()
+            self._replies.put(reply)
             self._wake()

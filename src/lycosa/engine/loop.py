@@ -59,6 +59,7 @@ from lycosa.page import html, label_search, language
 from lycosa.page.decode import ACCEPT_ARCHIVED, ACCEPT_ENCODING
 from lycosa.records import Kind
 from lycosa.settings.steered import Steered
+from lycosa.shifts import Shifts
 from lycosa.urls.canonical import split
 from lycosa.urls.scope import Scope
 
@@ -91,12 +92,13 @@ class Engine:
         self.workers = orders.fetches
         self.poller = Poller()
         self.pipe = Pipe()
+        self.shifts = Shifts()
         self._patience = Patience(self.crawl.lease_time)
         self.frontier, self.engine_id = self._enter()
         self._make_network()
         self._make_archive()
         self._make_core()
-        self.store = StoreThread(self.exchanger, self.poller.wake)
+        self.store = StoreThread(self.exchanger, self.poller.wake, self.shifts)
         cancel = self.fetcher.cancel_all
         self.link = StoreLink(
             *(self.engine_id, self.core, self.store, self.ledger_lines, self._patience, cancel),
@@ -131,7 +133,9 @@ class Engine:
         while True:
             try:
                 store, turns = self.orders.node.store, self.orders.memory.turns
-                frontier = open_frontier(store, self.root, rules, self._now_ms, turns=turns)
+                frontier = open_frontier(
+                    store, self.root, rules, self._now_ms, turns=turns, shifts=self.shifts
+                )
                 place = (self.orders.node_name, str(self.root))
                 engine_id = frontier.register(socket.gethostname(), os.getpid(), *place)
                 self._patience.over()
@@ -190,6 +194,7 @@ class Engine:
             scope=self.scope,
             edges=SegmentWriter(self.root, "edges", self.engine_id, SEGMENT_BYTES),
             node=self.orders.node_name,
+            shifts=self.shifts,
         )
 
     def _warcinfo(self, name: str) -> bytes:
@@ -268,8 +273,9 @@ class Engine:
         now = engine_now()
         gauges.waits(now, self.core.waits_for_store(now), self._held_back(now))
         ready = self.poller.poll(self._timeout(now), SOCKETS)
+        gauges.begins(engine_now())  # waiting for the store thread is a part of the turn
+        self.shifts.begin_turn()
         now = engine_now()
-        gauges.begins(now)
         full = len(self.fetcher.finished) >= BACKLOG
         self._serve(ready, now + (FULL_BUDGET if full else SERVE_BUDGET))
         self.resolver.turn()
@@ -281,6 +287,7 @@ class Engine:
         self.dispatch.send_written(engine_now() + START_BUDGET)
         self._report(engine_now())
         gauges.ends(engine_now())
+        self.shifts.end_turn()
 
     def _held_back(self, now: float) -> bool:
         """Whether visits could begin, if there were more bandwidth."""

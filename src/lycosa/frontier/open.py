@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lycosa import ownfiles
 from lycosa.called import called, pip_install
 from lycosa.errors import Damaged, StoreError, StoreGone, UserError
+from lycosa.shifts import Shifts
 
 if TYPE_CHECKING:
     from lycosa.frontier.protocol import Frontier
@@ -39,18 +40,21 @@ def open_frontier(
     create: bool = False,
     name: str = "lycosa",
     turns: int | None = None,
+    shifts: Shifts | None = None,
 ) -> Frontier:
     """Open a crawl to work on it. `now_ms` is the time where the store has no clock of its own;
     `name` is what the server's administrator sees; by `turns` the engines of a node take turns
-    where only one of them can write (see `sqlite.store`)."""
+    where only one of them can write (see `sqlite.store`), by `shifts` the two threads of one."""
     if is_server(store):
         _need_psycopg()
         from lycosa.frontier.postgres.frontier import PostgresFrontier
 
-        return PostgresFrontier(store, rules, create=create, name=name)
+        return PostgresFrontier(store, rules, create=create, name=name, shifts=shifts)
     from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
-    return SqliteFrontier(data_dir / DATABASE, rules, now_ms, create=create, turns=turns)
+    return SqliteFrontier(
+        data_dir / DATABASE, rules, now_ms, create=create, turns=turns, shifts=shifts
+    )
 
 
 def open_reader(data_dir: Path, store: str = "") -> Reader:

@@ -24,6 +24,7 @@ from lycosa.frontier.postgres.planning import Planner
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
 from lycosa.frontier.rules import StoreRules
+from lycosa.shifts import Shifts
 
 
 class PostgresFrontier:
@@ -40,9 +41,11 @@ class PostgresFrontier:
         *,
         create: bool = False,
         name: str = "lycosa engine",
+        shifts: Shifts | None = None,
     ) -> None:
         self.rules = rules
-        self.store = store = PostgresStore(url, rules, clock, create=create, name=name)
+        store = PostgresStore(url, rules, clock, create=create, name=name, shifts=shifts)
+        self.store = store
         self.where = store.where  # for messages: the server, without user and password
         errands, tokens = Errands(store), Tokens(store)
         logs = Logs(store)

@@ -35,6 +35,7 @@ from lycosa.frontier.postgres.migrating import migrate
 from lycosa.frontier.postgres.timeline import Timeline
 from lycosa.frontier.rules import StoreRules
 from lycosa.frontier.states import Contact
+from lycosa.shifts import Shifts
 
 SQL = queries.load("postgres")
 RETRIES = 6  # of a transaction that lost against another
@@ -52,8 +53,10 @@ class PostgresStore:
         *,
         create: bool = False,
         name: str = "lycosa engine",
+        shifts: Shifts | None = None,
     ) -> None:
         self.rules = rules
+        self.shifts = shifts or Shifts()
         self.where = place(parsed(url))
         self.url = url
         self._clock = clock
@@ -119,13 +122,14 @@ class PostgresStore:
 
     def run(self, action: Callable[[], T]) -> T:
         """Do something on a connection that works, a new one if the last is gone; errors come out
-        as ours."""
+        as ours. Meanwhile the engine's loop may work: most of the time goes to the server."""
         try:
-            if self.db.closed:
-                self.db = self._connect()
-                self.contact.lost()
-                self._look_at_first()
-            return action()
+            with self.shifts.away():
+                if self.db.closed:
+                    self.db = self._connect()
+                    self.contact.lost()
+                    self._look_at_first()
+                return action()
         except psycopg.Error as error:
             self._drop_broken()
             raise mapped(error, self.where) from None

@@ -24,10 +24,12 @@ from lycosa.frontier.sqlite.overview import Overview
 from lycosa.frontier.sqlite.planning import Planner
 from lycosa.frontier.sqlite.store import SqliteStore
 from lycosa.frontier.sqlite.tokens import Tokens
+from lycosa.shifts import Shifts
 
 
 class SqliteFrontier:
-    """See `protocol.Frontier`. `now_ms` is the store's clock, `turns` as in `SqliteStore`."""
+    """See `protocol.Frontier`. `now_ms` is the store's clock, `turns` and `shifts`
+    as in `SqliteStore`."""
 
     server_clock = False
     server = ""
@@ -40,9 +42,11 @@ class SqliteFrontier:
         *,
         create: bool = False,
         turns: int | None = None,
+        shifts: Shifts | None = None,
     ) -> None:
         self.rules = rules
-        self.store = store = SqliteStore(path, rules, now_ms, create=create, turns=turns)
+        store = SqliteStore(path, rules, now_ms, create=create, turns=turns, shifts=shifts)
+        self.store = store
         tokens, logs, errands = Tokens(store), Logs(store), Errands(store)
         adder = Adder(store, tokens, logs)
         inbox = Buckets(store, adder)

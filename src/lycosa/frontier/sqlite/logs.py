@@ -79,6 +79,7 @@ class Logs:
         ids = sorted(set(domain_ids))
         for at in range(0, len(ids), PART):
             yield self.read(ids[at : at + PART])
+            self._store.shifts.pause()
 
     # What follows is for the inside of a transaction of the caller.
 

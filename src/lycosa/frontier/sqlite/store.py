@@ -38,6 +38,7 @@ from lycosa.frontier.sqlite.connection import (
     migrate,
 )
 from lycosa.frontier.states import Contact
+from lycosa.shifts import Shifts
 
 SQL = queries.load("sqlite")
 ROWS = 64  # of one statement, a power of two
@@ -71,7 +72,7 @@ def json_ids(ids: Sequence[int]) -> str:
 
 class SqliteStore:
     """One connection. `now_ms` is the store's clock. `turns` is a descriptor of something that all
-    engines of a node can lock: they take turns at writing."""
+    engines of a node can lock: they take turns at writing. `shifts` are those of the engine."""
 
     def __init__(
         self,
@@ -81,8 +82,10 @@ class SqliteStore:
         *,
         create: bool = False,
         turns: int | None = None,
+        shifts: Shifts | None = None,
     ) -> None:
         self.rules = rules
+        self.shifts = shifts or Shifts()
         self.now_ms = now_ms
         self.contact = Contact(rules.lease_ms)
         self._turns = turns
@@ -112,7 +115,7 @@ class SqliteStore:
     ) -> Iterator[int]:
         """A write transaction; with an engine, its first statement is the fence. `after` is called
         when it is committed, and no other engine of the node has begun to write."""
-        with self._turn():
+        with self.shifts.away(), self._turn():
             with self._committed(engine_id) as now:
                 yield now
             if after is not None:
