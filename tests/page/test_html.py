@@ -138,6 +138,23 @@ def test_limits() -> None:
     assert html(f"<a href=/{'x' * 10_000}>").links == []
 
 
+def test_a_page_that_could_reach_a_limit_gives_the_same_links() -> None:
+    """A small page's links are not counted one by one."""
+    plain = (
+        '<base href="/b"><a href=x>1</a><a href=" y ">2</a><link rel=next href=x><a href=é>3</a>'
+    )
+    page = (
+        plain + '<a href=x>4</a><a href="&nGt;z">5</a><area href=y><a href=x rel=z>6</a>'
+    ).encode()
+    few = parse_html(page, "text/html; charset=utf-8")
+    assert len(few.links) == len(set(few.links)) == 4
+    large = page + b"<!--" + b" " * parse.MAX_LINK_CHARS + b"-->"
+    assert parse_html(large, "text/html; charset=utf-8").links == few.links
+    assert parse_html(page, "text/html; charset=utf-8", max_links=4).links == few.links
+    least = parse_html(page, "text/html; charset=utf-8", max_links=3)
+    assert (least.links, least.links_dropped) == (few.links[:3], 1)
+
+
 def test_text_beyond_the_limit_does_not_stop_links() -> None:
     page = "<p>word</p>" * 8_000 + "<a href=/last>x</a>"
     assert html(page, max_text=100).links == ["/last"]

@@ -134,7 +134,7 @@ def parse_html(
     text, items, dropped, scores, main, signs = (scan or html_scan.scan)(
         page, html5, MAX_NOTES, 4 * max_text
     )
-    reader.notes(items)
+    reader.notes(items, len(page))
     found = reader.found
     found.charset = name
     found.text = text[:max_text]
@@ -176,20 +176,18 @@ class _Reader:
         self.refresh, self.generator = False, ""
         self.links: dict[str, None] = {}
 
-    def notes(self, items: list[Any]) -> None:
-        """Takes what one pass found: links as they stand, (href, rel), (name, attributes),
-        (None, title)."""
-        links, most = self.links, self.max_links
+    def notes(self, items: list[Any], size: int) -> None:
+        """Takes what one pass over so many bytes found: links as they stand, (href, rel), (name,
+        attributes), (None, title)."""
+        links = self.links
+        # All links have no more characters than their page has bytes.
+        roomy = size <= MAX_LINK_CHARS and len(items) <= self.max_links
         for item in items:
             if type(item) is str:
-                if item in links:  # as many are
-                    continue
-                size = len(item)
-                if size <= self.room and len(links) < most:
-                    links[item] = None  # as in `link`, whose calls would show
-                    self.room -= size
+                if roomy:
+                    links[item] = None  # one that is there keeps its place
                 else:
-                    self.found.links_dropped += 1
+                    self.add(item)
             elif item[0] is None:
                 self.title(item[1])
             elif type(item[1]) is str:
@@ -218,6 +216,12 @@ class _Reader:
         if not href or (href := href.strip()) in self.links or not _crawlable(href):
             return
         if rel and self.obey and "nofollow" in rel.lower().split():
+            return
+        self.add(href)
+
+    def add(self, href: str) -> None:
+        """A link, if it is new and there is room."""
+        if href in self.links:
             return
         room = self.room - len(href)
         if room < 0 or len(self.links) >= self.max_links:
