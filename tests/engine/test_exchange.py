@@ -158,6 +158,33 @@ def test_the_store_thread_answers_and_wakes_the_loop(store: Watched, tmp_path: P
     thread.close()
 
 
+def test_the_store_thread_works_in_shifts_and_syncs_off_shift(
+    store: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, woken = exchanger(store, tmp_path), threading.Event()
+    shifts, seen = work.shifts, []
+    sync, commit = work._sync_all, work._commit
+
+    def committing(*args: Any) -> None:
+        seen.append(("begins", shifts._store_has_it))
+        commit(*args)
+
+    def syncing(closing: bool) -> Any:
+        seen.append(("syncs", shifts._store_has_it))
+        return sync(closing)
+
+    monkeypatch.setattr(work, "_commit", committing)
+    monkeypatch.setattr(work, "_sync_all", syncing)
+    thread = StoreThread(work, woken.set)
+    thread.submit(Exchange(Batch(stats={})))
+    assert woken.wait(10)
+    reply = thread.poll()
+    assert reply is not None and reply.error is None
+    assert seen == [("begins", True), ("syncs", False)]
+    assert not shifts._shift.locked()
+    thread.close()
+
+
 class Remote(SqliteFrontier):
     """A store with a clock of its own, whose next answer may be long in coming."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,6 +79,33 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
     made.core_bench.store.close()
+
+
+def test_a_store_that_is_away_leaves_no_cycle(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was raised refers to the exchange that failed, with all its rows: nobody looks at what
+    is in a cycle for long (`engine/memory`)."""
+
+    def away(*args: object) -> None:
+        raise StoreGone("away")
+
+    bench.exchange()
+    for verb in ("commit", "watch"):
+        monkeypatch.setattr(bench.core_bench.exchanger.frontier, verb, away)
+    bench.core_bench.now += 5
+    gc.collect()
+    gc.disable()
+    try:
+        bench.exchange()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = {type(each) for each in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left & {Reply, Exchange}
 
 
 def test_an_exchange_brings_domains(bench: Bench) -> None:

@@ -155,6 +155,11 @@ def test_a_page_that_could_reach_a_limit_gives_the_same_links() -> None:
     assert (least.links, least.links_dropped) == (few.links[:3], 1)
 
 
+@pytest.mark.parametrize("end", ["&nbsp", "&nbsp;", "&#32", "&#10", "&#160", "&#xA0"])
+def test_white_space_behind_a_link_is_no_part_of_it(end: str) -> None:
+    assert html(f"<a href='/a{end}'>x</a><a href=/a>y</a>").links == ["/a"]
+
+
 def test_text_beyond_the_limit_does_not_stop_links() -> None:
     page = "<p>word</p>" * 8_000 + "<a href=/last>x</a>"
     assert html(page, max_text=100).links == ["/last"]

@@ -106,7 +106,7 @@ class Exchanger:
         self._released: tuple[list[tuple[int, int]], ...] = ([], [])
         self._scope = scope
         self._gap = ClockGap()  # between the store's clock and ours
-        self._shifts = shifts or Shifts()
+        self.shifts = shifts or Shifts()
 
     def perform(self, exchange: Exchange, closing: bool = False) -> Reply:
         """Write, commit, lease, refill; a failure is a value, the loop decides what it means."""
@@ -209,12 +209,12 @@ class Exchanger:
         if not batch.number:
             batch.pages, exchange.skipped = self._unsettled(batch.pages)
             _uncount(batch.stats, exchange.skipped)
-            with self._shifts.away():
-                self._write(batch)
-                batch.segments = [
-                    (state.kind, state.id, state.length, state.closed)
-                    for state in self._sync_all(closing)
-                ]
+            self.shifts.away()
+            self._write(batch)
+            batch.segments = [
+                (state.kind, state.id, state.length, state.closed)
+                for state in self._sync_all(closing)
+            ]
             self._number += 1
             batch.number = self._number
         reply.sent = self._clock()
@@ -280,7 +280,7 @@ class Exchanger:
         for rows in many:
             while rows:
                 del rows[-FREED:]
-                self._shifts.pause()
+                self.shifts.pause()
 
 
 def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:
@@ -295,12 +295,9 @@ def _uncount(stats: dict[str, Any], skipped: list[PageRow]) -> None:
 class StoreThread:
     """Runs an Exchanger beside the loop, in shifts: one exchange under way at a time."""
 
-    def __init__(
-        self, exchanger: Exchanger, wake: Callable[[], None], shifts: Shifts | None = None
-    ) -> None:
+    def __init__(self, exchanger: Exchanger, wake: Callable[[], None]) -> None:
         self._exchanger = exchanger
         self._wake = wake
-        self._shifts = shifts or Shifts()
         self._jobs: queue.SimpleQueue[tuple[Exchange, bool] | None] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
@@ -326,8 +323,7 @@ class StoreThread:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            self._shifts.begin()
-            reply = self._exchanger.perform(*job)
-            self._shifts.end()
-            self._replies.put(reply)
+            self._exchanger.shifts.store_begins()
+            self._replies.put(self._exchanger.perform(*job))  # nobody keeps it here
+            self._exchanger.shifts.store_ends()
             self._wake()

@@ -98,7 +98,7 @@ class Engine:
         self._make_network()
         self._make_archive()
         self._make_core()
-        self.store = StoreThread(self.exchanger, self.poller.wake, self.shifts)
+        self.store = StoreThread(self.exchanger, self.poller.wake)
         cancel = self.fetcher.cancel_all
         self.link = StoreLink(
             *(self.engine_id, self.core, self.store, self.ledger_lines, self._patience, cancel),
@@ -274,7 +274,7 @@ class Engine:
         gauges.waits(now, self.core.waits_for_store(now), self._held_back(now))
         ready = self.poller.poll(self._timeout(now), SOCKETS)
         gauges.begins(engine_now())  # waiting for the store thread is a part of the turn
-        self.shifts.begin_turn()
+        self.shifts.loop_begins()
         now = engine_now()
         full = len(self.fetcher.finished) >= BACKLOG
         self._serve(ready, now + (FULL_BUDGET if full else SERVE_BUDGET))
@@ -287,7 +287,7 @@ class Engine:
         self.dispatch.send_written(engine_now() + START_BUDGET)
         self._report(engine_now())
         gauges.ends(engine_now())
-        self.shifts.end_turn()
+        self.shifts.loop_ends()
 
     def _held_back(self, now: float) -> bool:
         """Whether visits could begin, if there were more bandwidth."""

@@ -95,7 +95,9 @@ class StoreLink:
         assert self._under_way is not None
         exchange, last = self._under_way
         if reply.error is not None:
-            self._store_failed(reply.error, exchange, last, now)
+            # What it was raised through refers to the reply: a cycle, with the whole batch.
+            error, reply.error = reply.error, None
+            self._store_failed(error, exchange, last, now)
             return
         lag = self._core.stats.store_lag_s = now - self._began
         self._core.outbox.backlog.settled(*self._size, lag)

@@ -808,6 +808,13 @@ static int is_plain(const char *p, const char *end) {
     return strchr("#&jmtdabsJMTDABS", first) == NULL;
 }
 
+/* Whether nothing is to be trimmed behind a link: a reference without ';' may be white space. */
+static int ends_plain(PyObject *link) {
+    Py_ssize_t size = PyUnicode_GetLength(link);
+    Py_UCS4 last = size > 0 ? PyUnicode_ReadChar(link, size - 1) : 0;
+    return last > ' ' && last < 0x80;
+}
+
 /* <a>: its href, or (href, rel) if that is not plain or its rel may forbid to follow it. */
 static int anchor(Scan *scan, const Link *found) {
     Attribute href = found->href, rel = found->rel;
@@ -823,7 +830,8 @@ static int anchor(Scan *scan, const Link *found) {
     PyObject *link = decoded(scan, href.value, href.value_end, 1);
     if (rel.name == NULL) rel.value = rel.value_end = "";
     const char *rel_end = cut_at(rel.value, rel.value_end, HREF_MAX);
-    if (link != NULL && (!is_plain(href.value, href.value_end) || may_forbid(rel.value, rel_end))) {
+    if (link != NULL && (!is_plain(href.value, href.value_end) || !ends_plain(link) ||
+                         may_forbid(rel.value, rel_end))) {
         PyObject *wish = decoded(scan, rel.value, rel_end, 1);
         PyObject *pair = wish == NULL ? NULL : PyTuple_Pack(2, link, wish);
         Py_XDECREF(wish);

@@ -94,7 +94,8 @@ class PageFound:
             return
         link = in_attribute(href)
         rel = found.get("rel", "").encode()[:HREF_BYTES].decode("utf-8", "ignore")
-        plain = _is_plain(href) and not _may_forbid(rel)
+        # A reference without ';' may be white space: nothing is to be trimmed behind the link.
+        plain = _is_plain(href) and " " < link[-1:] < "\x80" and not _may_forbid(rel)
         self.keep(link if plain else (link, in_attribute(rel)))
 
     def note(self, name: str, attributes: str) -> None:

@@ -63,7 +63,9 @@ class Logs:
         """The same, some domains at a time, for those who need not have all at once."""
         ids = sorted(set(domain_ids))
         for at in range(0, len(ids), DOMAINS):
-            yield self._read(ids[at : at + DOMAINS])
+            part = self._read(ids[at : at + DOMAINS])
+            self._store.shifts.pause()
+            yield part
 
     def _read(self, ids: list[int]) -> LogsRead:
         epoch = self._store.epoch_ms

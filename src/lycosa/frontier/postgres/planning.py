@@ -47,12 +47,15 @@ class Planner:
 
     def plan(self, engine_id: int, batch: Batch) -> Planned:
         """What a batch does."""
+        pause = self._store.shifts.pause
+        pause()
         found, changed = by_domain(batch.links), touched(batch)
         ids = sorted(changed | found.keys() | {link[0] for link in batch.errands})
         clock = self._store.test_now()
         values = {"now": clock, "ids": int8s(ids), "engine_id": engine_id}
         now, held = self._store.read("what_is_held", **values)[0]
         epoch = self._store.epoch_ms
+        pause()
         links, posted = apart(found, set(held))
         count = self._inbox.count(len(posted))
         if count == 1:
@@ -64,7 +67,9 @@ class Planner:
         given, seen = (links, errands, turns), LogsSeen()
         logs = self._logs.in_parts(changed | links.keys() | {link[0] for link in errands})
         plan = plan_batch(batch, given, set(held), seen.one_by_one(logs), now, LIMITS)
+        pause()
         chunks = plan.found.chunks(epoch, now)
+        pause()
         posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
         delivery = self._inbox.next(engine_id, len(posted), now)
         return Planned(plan, seen, chunks, posts, delivery)

@@ -123,13 +123,13 @@ class PostgresStore:
     def run(self, action: Callable[[], T]) -> T:
         """Do something on a connection that works, a new one if the last is gone; errors come out
         as ours. Meanwhile the engine's loop may work: most of the time goes to the server."""
+        self.shifts.away()
         try:
-            with self.shifts.away():
-                if self.db.closed:
-                    self.db = self._connect()
-                    self.contact.lost()
-                    self._look_at_first()
-                return action()
+            if self.db.closed:
+                self.db = self._connect()
+                self.contact.lost()
+                self._look_at_first()
+            return action()
         except psycopg.Error as error:
             self._drop_broken()
             raise mapped(error, self.where) from None

@@ -71,6 +71,7 @@ class Leases:
         """Read URLs and origins after the transaction, so that it is short."""
         by_id = {lease.domain_id: lease for lease in leases}
         for ids in in_lists(list(by_id)):
+            self._store.shifts.pause()
             for row in self._db.execute(SQL["origins_of"], (ids,)):
                 by_id[row[0]].origins.append(Origin(*row[1:]))
         for log in self._each_log(by_id):

@@ -78,8 +78,8 @@ class Logs:
         """The same, some domains at a time, for those who need not have all at once."""
         ids = sorted(set(domain_ids))
         for at in range(0, len(ids), PART):
-            yield self.read(ids[at : at + PART])
             self._store.shifts.pause()
+            yield self.read(ids[at : at + PART])
 
     # What follows is for the inside of a transaction of the caller.
 

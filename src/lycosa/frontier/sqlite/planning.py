@@ -47,12 +47,15 @@ class Planner:
 
     def plan(self, engine_id: int, batch: Batch) -> Planned:
         """What a batch does."""
+        pause = self._store.shifts.pause
+        pause()
         now, epoch = self._store.now_ms(), self._store.epoch_ms
         wanted = self._errands.unanswered(batch.errands, now)
         found, changed = by_domain(batch.links), touched(batch)
         ids = changed | found.keys() | {link[0] for link in wanted}
         values = {"ids": json_ids(sorted(ids)), "engine_id": engine_id}
         held = set(self._store.rows("held_among", values))
+        pause()
         links, posted = apart(found, held)
         count = self._inbox.count(len(posted))
         if count == 1:
@@ -63,7 +66,9 @@ class Planner:
         given, seen = (links, errands, turns), LogsSeen()
         logs = self._logs.in_parts(changed | links.keys() | {link[0] for link in errands})
         plan = plan_batch(batch, given, held, seen.one_by_one(logs), now, LIMITS)
+        pause()
         chunks = plan.found.chunks(epoch, now)
+        pause()
         posts = rows_of(posted, count, (engine_id, batch.number), now - epoch)
         delivery = self._inbox.next(engine_id, len(posted), now)
         return Planned(plan, seen, chunks, posts, delivery)

@@ -115,7 +115,8 @@ class SqliteStore:
     ) -> Iterator[int]:
         """A write transaction; with an engine, its first statement is the fence. `after` is called
         when it is committed, and no other engine of the node has begun to write."""
-        with self.shifts.away(), self._turn():
+        self.shifts.away()
+        with self._turn():
             with self._committed(engine_id) as now:
                 yield now
             if after is not None:
