@@ -115,7 +115,7 @@ class SqliteStore:
     ) -> Iterator[int]:
         """A write transaction; with an engine, its first statement is the fence. `after` is called
         when it is committed, and no other engine of the node has begun to write."""
-        self.shifts.away()
+        self.shifts.away()  # or others might wait for our loop, while this holds the write lock
         with self._turn():
             with self._committed(engine_id) as now:
                 yield now
