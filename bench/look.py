@@ -82,7 +82,7 @@ def measure(root: Path) -> None:
     looks: dict[str, Callable[[], object]] = {
         **{sort: partial(survey.top_domains, sort, 50) for sort in OF_DOMAINS},
         **{sort: partial(survey.top_lately, sort, newest, 50) for sort in OF_PAGES},
-        "counts of a domain": lambda: survey.counts(7 << 31),
+        "counts of a domain": lambda: survey.counts(7 << 31, 0),
         "head of a queue": lambda: survey.queue_head(7 << 31, 50),
         "2,000 queued URLs": lambda: list(survey.queue_all(2000)),
         "what comes next": lambda: survey.next_domains(50),

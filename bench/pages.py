@@ -1,23 +1,26 @@
-"""What the table of pages costs with many rows, and its index by URL: both stores, and segments.
+"""What the table of pages costs with many rows, and what finds URLs in it, on both stores.
 
     python bench/pages.py                                     # 1 M rows on both stores
     python bench/pages.py --store sqlite --rows 1000000 10000000 100000000 --dir /var/tmp/pages
-    python bench/pages.py --store sqlite --rows 1000000 --random    # the index filled at random
+    python bench/pages.py --store sqlite --rows 1000000 --random    # an index filled at random
     python bench/pages.py --quick                             # a few seconds, figures mean nothing
 
 The table is made by the migrations and filled by the store's statement (PostgreSQL: by COPY) in
-bulk, without its index; then commits of 500 pages follow as a crawl makes them, by the store's
-statement, connection and settings, each page that of any domain. Then the index is made, and made
-as loose as random inserts leave it (SQLite: 29 % of the rows come behind it, in its order;
-PostgreSQL: it is made with 70 %), and the same commits follow with it. --random instead fills table
-and index together, in random order, and shows that both ways lead to the same sizes.
+bulk, while nothing finds a URL in it; then commits of 500 pages follow as a crawl makes them, by
+the store's statement, connection and settings, each page that of any domain. Then it is made what
+finds URLs, and the same commits follow with it: on SQLite rolls of keys, which is what crawls have
+(some large ones and so many small ones that a merge begins: as dear as it gets), and for comparison
+an index; on PostgreSQL an index. It is made as loose as random inserts leave it (SQLite: 29 % of
+the rows come behind it, in its order; PostgreSQL: it is made with 70 %). --random instead fills
+table and index together, in random order, and shows that both ways lead to the same sizes.
 
-Warm: the index is in the system's memory, on PostgreSQL with `full_page_writes` off; after a
+Warm: what finds URLs is in the system's memory, on PostgreSQL with `full_page_writes` off; after a
 checkpoint: with it on, when nearly each page that is touched goes to the log whole. Cold: nothing
 is in memory. Written: what was handed to the system, with the log and one checkpoint at the end. A
 look by id is what a mark of a domain's log could do that names the row of its page; what is left
-without index and id is a scan. The segment is a prototype: pages as packed frames in a file, beside
-those of the text.
+otherwise is a scan. The segment is a prototype: pages as packed frames in a file, beside those of
+the text. A roll takes 32,768 pages: with --batches 140 two of them are made and keys are merged all
+the time.
 
 Needs some 0.5 KB of disk a row while it runs; nothing is kept.
 """
@@ -86,11 +89,11 @@ def commits(label: str, table: Table, rows: Rows, plan: Plan) -> None:
     show_some("cold", max(1, plan.batches // 4))
 
 
-def looks(table: Table, keys: list[Key], plan: Plan, with_index: bool) -> None:
+def looks(table: Table, keys: list[Key], plan: Plan, by_url: bool) -> None:
     """By all ways that there are, warm and cold."""
     print(LOOK_HEAD)
     ways: dict[str, tuple[Callable[[Key], object], int]] = {"by id": (table.by_id, 1)}
-    if with_index:
+    if by_url:
         ways = {"by URL": (table.by_url, 1), "of all pages of a domain": (table.of_domain, 10)}
     rng = random.Random(3)
     for name, (look, share) in ways.items():
@@ -106,13 +109,13 @@ def scan(table: Table, rows: int) -> None:
     count, began = min(rows, SCANNED), time.monotonic()
     table.scan(count)
     seconds = time.monotonic() - began
-    print(f"  a URL among {count:,} rows, without index and id: {seconds:.2f} s, so "
+    print(f"  a URL among {count:,} rows, with no id either: {seconds:.2f} s, so "
           f"{seconds * rows / count:,.0f} s among all", flush=True)  # fmt: skip
 
 
 def told(table: Table, rows: int, what: str, seconds: float) -> None:
     size, index = table.sizes()
-    print(f"  {what} in {seconds:.0f} s: {size / rows:.1f} bytes a row, and its index by URL "
+    print(f"  {what} in {seconds:.0f} s: {size / rows:.1f} bytes a row, and what finds URLs "
           f"{index / rows:.1f}", flush=True)  # fmt: skip
 
 
@@ -122,22 +125,23 @@ def measure(table: Table, count: int, plan: Plan, at_random: bool) -> None:
           f"{runs.reference_ms():.0f} ms, load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
     behind = int(count * BEHIND) if table.kind == "sqlite" and not at_random else 0
     began = time.monotonic()
-    if not at_random:
-        table.index(False)
+    table.build("index" if at_random else "")
     table.fill(rows.random(count - behind))
     keys = list(rows.keys)  # the ids of later rows are not known: a commit may sort them
     if not at_random:
         told(table, rows.made, f"{rows.made:,} rows filled", time.monotonic() - began)
-        commits("without the index", table, rows, plan)
-        looks(table, keys, plan, with_index=False)
+        commits("nothing finds a URL", table, rows, plan)
+        looks(table, keys, plan, by_url=False)
         scan(table, rows.made)
+    for structure in ("index",) if at_random else table.structures:
         began = time.monotonic()
-        table.index(True)
-        if behind:
+        if not at_random:
+            table.build(structure)
+        if behind and structure == "index":
             table.age(rows.sorted(behind))
-    told(table, rows.made, "the index made", time.monotonic() - began)
-    commits("with the index", table, rows, plan)
-    looks(table, keys, plan, with_index=True)
+        told(table, rows.made, f"{structure} made", time.monotonic() - began)
+        commits(f"with {structure}", table, rows, plan)
+        looks(table, keys, plan, by_url=True)
 
 
 def outside(plan: Plan) -> None:

@@ -39,22 +39,24 @@ class Table(Protocol):
 
     kind: str
     folder: Path
+    structures: tuple[str, ...]  # that find a page by its URL; the first is what crawls have
 
     def fill(self, rows: Iterable[Row]) -> None:
         """In bulk: nothing is safe until it has ended."""
 
-    def index(self, on: bool) -> None:
-        """Makes the index by URL, or takes it away."""
+    def build(self, structure: str) -> None:
+        """Makes one of the structures in place of what is there; "": nothing finds a URL."""
 
     def age(self, rows: Iterable[Row]) -> None:
         """Adds rows in the order of the index, so that it becomes as loose as random ones make
-        it; where an index can be made loose by itself, in any order."""
+        it; where an index can be made loose by itself, in any order. What crawls have does not
+        become loose."""
 
     def sizes(self) -> tuple[int, int]:
-        """Bytes of the table, with what finds a row by its id; and of the index by URL."""
+        """Bytes of the table, with what finds a row by its id; and of what finds it by its URL."""
 
     def settle(self) -> None:
-        """Nothing is left to be written; the index, if it is there, is in the system's memory."""
+        """Nothing is left to be written; what finds URLs is in the system's memory."""
 
     def images(self, on: bool) -> bool:
         """Whether a page's first change after a checkpoint goes to the log as a whole; returns
@@ -68,7 +70,7 @@ class Table(Protocol):
 
     def checkpoint(self) -> None: ...
     def by_url(self, key: Key) -> bool:
-        """Whether a page is there, found by the index."""
+        """Whether a page is there, found by the structure."""
 
     def by_id(self, key: Key) -> bool:
         """The same by the number of its row, as marks of a log could name it."""
@@ -77,7 +79,7 @@ class Table(Protocol):
         """How many pages a domain has, all of them read."""
 
     def scan(self, rows: int) -> None:
-        """Look for a URL among the first rows, without the index."""
+        """Look for a URL among the first rows, without any structure."""
 
     def spent(self) -> Spent:
         """So far."""

@@ -14,6 +14,7 @@ from lycosa.frontier.columns import PAGES
 from lycosa.frontier.postgres.connection import blobs, int8s, texts
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.rules import StoreRules
+from lycosa.frontier.survey import HIGHEST
 from page_table.figures import Spent
 from page_table.rows import Key, Row
 from stores.server import Server, empty_cache
@@ -39,6 +40,7 @@ class PostgresTable:
     """Written by the store's own statements over the store's own connection."""
 
     kind = "postgres"
+    structures: tuple[str, ...] = ("index",)
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,9 +82,9 @@ class PostgresTable:
             if lines:
                 copy.write("\n".join(lines) + "\n")
 
-    def index(self, on: bool) -> None:
-        self._has_index = on
-        if not on:
+    def build(self, structure: str) -> None:
+        self._has_index = bool(structure)
+        if not structure:
             self._run("DROP INDEX pages_by_url")
             return
         self._run(
@@ -153,7 +155,9 @@ class PostgresTable:
 
     def of_domain(self, key: Key) -> int:
         query = SQL["domain_counts"].encode()
-        rows = self._store.db.execute(query, {"id": key[1], "most": MOST}).fetchall()
+        rows = self._store.db.execute(
+            query, {"id": key[1], "most": MOST, "highest": HIGHEST}
+        ).fetchall()
         return int(sum(row[3] for row in rows))
 
     def scan(self, rows: int) -> None:

@@ -138,7 +138,7 @@ def test_an_upgrade_that_fails_changes_nothing_and_goes_on_later(
 
 TOKENS = 5  # the format since which leases are apart
 OF_URLS = frozenset(
-    {"queue", "seen", "log", "inbox", "damaged", "dictionaries"}
+    {"queue", "seen", "log", "inbox", "damaged", "dictionaries", "page_rolls", "page_keys"}
 )  # what the upgrade changes
 
 

@@ -16,7 +16,7 @@ from web import Web
 
 from lycosa.frontier.protocol import Batch, Committed
 from support.logs import logs_of
-from support.tokens import check_tokens
+from support.tokens import check_pages, check_tokens
 
 DAY = 24 * 3600.0
 
@@ -33,6 +33,7 @@ def kept(simulation: Simulation) -> dict[str, int]:
 def check_f1(simulation: Simulation) -> None:
     """Every URL seen is queued or done, never both, never neither; and counted once."""
     store = simulation.store
+    check_pages(store.db)
     pages: dict[int, list[int]] = {}
     for ident, fp in store.db.execute("SELECT domain_id, fp FROM pages"):
         pages.setdefault(ident, []).append(fp)

@@ -43,3 +43,10 @@ def no_leftovers() -> Iterator[None]:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+@pytest.fixture(autouse=True)
+def short_rolls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, small crawls on SQLite have as many rolls of pages as large ones."""
+    monkeypatch.setattr("lycosa.frontier.sqlite.pages.ROLL", 4)
+    monkeypatch.setattr("lycosa.frontier.sqlite.pages.MANY", 3)

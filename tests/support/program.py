@@ -151,7 +151,10 @@ class Crawl:
         return texts_in(self.data, self.committed())
 
     def kept(self) -> set[str]:
-        return {str(url) for (url,) in self.rows("SELECT url FROM pages WHERE outcome = 'ok'")}
+        rows = self.rows("SELECT url FROM pages WHERE outcome = 'ok'")
+        kept = {str(url) for (url,) in rows}
+        assert len(kept) == len(rows), "a URL has two pages"
+        return kept
 
     def check_complete(self) -> None:
         """Every page that can be reached is kept exactly once, and nothing else is."""

@@ -26,6 +26,26 @@ SELECT id, wait_at FROM domains AS d WHERE wait_at > 0 AND NOT EXISTS (
 """
 
 
+# Of SQLite: the key of a page lies in one roll, if it is up to where rolls go; and no URL has two
+# pages, though no index says so.
+MISPLACED = """
+SELECT p.id, count(k.id) FROM pages AS p
+LEFT JOIN page_keys AS k ON k.domain_id = p.domain_id AND k.fp = p.fp AND k.id = p.id
+    AND k.roll IN (SELECT roll FROM page_rolls)
+GROUP BY p.id
+HAVING count(k.id) <> (p.id <= (SELECT coalesce(max(last), 0) FROM page_rolls)) LIMIT 5
+"""
+TWICE = "SELECT domain_id, fp FROM pages GROUP BY 1, 2 HAVING count(*) > 1 LIMIT 5"
+
+
+def check_pages(db: Any) -> None:
+    """Each URL has one page at most, and each page one place."""
+    twice = db.execute(TWICE).fetchall()
+    assert not twice, f"(domain, fingerprint): {twice}"
+    misplaced = db.execute(MISPLACED).fetchall()
+    assert not misplaced, f"(page, keys): {misplaced}"
+
+
 def check_tokens(db: Any) -> None:
     """Each domain has one token, and who only waits for retries is found by its moment."""
     not_one = db.execute(NOT_ONE).fetchall()
@@ -47,6 +67,8 @@ def _checked(store: Any, verb: Callable[..., Any]) -> Callable[..., Any]:
         found = verb(*args, **more)
         if getattr(store.db, "total_changes", 1) != before:
             check_tokens(store.db)
+            if hasattr(store.db, "total_changes"):
+                check_pages(store.db)
         return found
 
     return step

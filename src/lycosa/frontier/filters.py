@@ -47,9 +47,9 @@ EVERY_PAGE = Filter()
 
 
 def conditions(where: Filter) -> list[Condition]:
-    """What a row must fulfil, all of it."""
+    """What a row must fulfil, all of it, beside being of the filter's domains: how those are found
+    is a store's own business."""
     found: list[Condition] = [
-        ("domain_id", where.domain_ids),
         ("language", where.languages),
         ("label", where.labels),
         ("outcome", where.outcomes),

@@ -22,6 +22,7 @@ RULES_KEY = (
     "rules_version"  # grows with every change of a crawl: engines read again what may change
 )
 EPOCH_KEY = "epoch_ms"  # the moment from which logs count time; none: 1970. A move shifts it
+NEWEST_PAGE_KEY = "newest_page"  # the newest id that a page had which was taken back (SQLite)
 OPENED_KEY = "opened:"  # before the name of a node: when its supervisor came, 0: it has left
 LOADING_KEY = "loading:"  # before the name of a node: when it last queued seeds, 0: it does not
 # Two more are written and read in SQL alone: `clock_ms`, the newest moment that the store has seen

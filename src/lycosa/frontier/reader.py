@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from lycosa.errors import UserError
 from lycosa.frontier import queries
 from lycosa.frontier.columns import PAGES, page_row, parameter
-from lycosa.frontier.filters import EVERY_PAGE, Condition, Filter, conditions
+from lycosa.frontier.filters import EVERY_PAGE, Filter, conditions
 from lycosa.frontier.keys import RULES_KEY, SETTINGS_KEY, STOP_KEY
 from lycosa.frontier.queues import Queues
 from lycosa.frontier.states import waits_until
@@ -37,6 +37,7 @@ from lycosa.urls.canonical import canonical, split
 from lycosa.urls.domains import domain_id, domain_of
 from lycosa.urls.fingerprint import fingerprint
 
+NO_END = 1 << 62  # behind every id of a page
 Row = Any  # a tuple
 SqlValues = Mapping[str, Any]
 Run = Callable[[str, SqlValues], list[Row]]  # a statement and its values
@@ -177,7 +178,7 @@ class Reader:
     ) -> Iterator[PageRow]:
         """Pages that fit a filter, in the order in which they were recorded."""
         order = f"id {'DESC' if newest else 'ASC'}"
-        statement, values = self._pages_statement(PAGES, conditions(where), order, limit)
+        statement, values = self._pages_statement(PAGES, where, (0, NO_END), order, limit)
         for row in self._source.stream(statement, values):
             yield page_row(dict(zip(PAGES, row, strict=True)))
 
@@ -187,29 +188,37 @@ class Reader:
         """Pages that fit a filter, with their ids, in the order of these: at most `limit`, with
         ids behind `after` and up to `to`. Without a domain in the filter it reads every row
         between the two: the caller keeps them near enough."""
-        bounds: list[Condition] = [("id >", (after,)), ("id <=", (to,))]
         # A domain's pages are few: they are found by their index and sorted. In the order of ids
         # PostgreSQL might look through the whole table for them.
         order = f"id{' + 0' if where.domain_ids else ''} {'DESC' if newest else 'ASC'}"
-        tests = [*conditions(where), *bounds]
-        statement, values = self._pages_statement(("id", *PAGES), tests, order, limit)
+        statement, values = self._pages_statement(("id", *PAGES), where, (after, to), order, limit)
         return [(row.pop("id"), page_row(row)) for row in self._source.rows(statement, values)]
 
     def _pages_statement(
-        self, columns: Iterable[str], tests: list[Condition], order: str, limit: int
+        self,
+        columns: Iterable[str],
+        where: Filter,
+        between: tuple[int, int],
+        order: str,
+        limit: int,
     ) -> tuple[str, dict[str, Any]]:
-        """A statement and its values, which are called value0, value1 …"""
+        """A statement for pages with ids behind one and up to another, and its values."""
         given = partial(parameter, self._source.dialect)
-        values: dict[str, Any] = {"limit": limit}
-        marked = []
-        for test, compared in tests:
+        values: dict[str, Any] = {"limit": limit, "after": between[0], "to": between[1]}
+        marked = [f"id > {given('after')}", f"id <= {given('to')}"]
+        if where.domain_ids:
+            values["domains"] = self._source.numbers(where.domain_ids)
+            marked.append(self._sql["pages_of"])
+        for test, compared in conditions(where):
             names = [f"value{len(values) + n}" for n in range(len(compared))]
             values.update(zip(names, compared, strict=True))
             marks = ", ".join(map(given, names))
             marked.append(f"{test} ({marks})" if test.endswith(" IN") else f"{test} {marks}")
-        tested = f"WHERE {' AND '.join(marked)} " if marked else ""
-        listed = ", ".join(columns)
-        return f"SELECT {listed} FROM pages {tested}ORDER BY {order} LIMIT {given('limit')}", values
+        listed, tested = ", ".join(columns), " AND ".join(marked)
+        return (
+            f"SELECT {listed} FROM pages WHERE {tested} ORDER BY {order} LIMIT {given('limit')}",
+            values,
+        )
 
     def newest_page(self) -> int:
         """The id of the page that was recorded last; 0 if there is none."""
@@ -271,7 +280,8 @@ class Reader:
         row = self.survey.domains_of([ident]).get(ident)
         if row is None:
             return None
-        counts, told = self.survey.counts(ident), self.queues.log(ident).counts()
+        told = self.queues.log(ident).counts()
+        counts = self.survey.counts(ident, told.done)
         return {
             **row,
             "pages": told.responses,  # the row may be some visits old

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 DOMAINS_LOOKED_AT = 50_000  # rows of the table of domains that one list is made of
 PAGES_LOOKED_AT = 20_000  # rows of the table of pages: they are larger
-DOMAIN_PAGES = 4_000  # pages of one domain: each is found by an index, somewhere in the table
+DOMAIN_PAGES = 4_000  # pages of one domain: each is found by its key, somewhere in the table
+HIGHEST = (
+    1 << 63
+) - 1  # fingerprint; they are spread evenly, from the lowest one, which is below 0
 READY_LOOKED_AT = 20_000  # rows of the line of domains that wait for a visit, from its front
 
 # Which statement makes a list of domains, by what it is sorted by.
@@ -114,10 +117,13 @@ class Survey:
         rows = self._rows("ready_places", ids=self._source.numbers(ids), most=most)
         return {row["id"]: row for row in rows}, self._rows("ready_edge", most=most)[0]
 
-    def counts(self, ident: int, most: int = DOMAIN_PAGES) -> list[dict[str, Any]]:
+    def counts(self, ident: int, done: int, most: int = DOMAIN_PAGES) -> list[dict[str, Any]]:
         """The pages of a domain by outcome, language and label. Of a domain with more pages than
-        `most`, so many by chance: they are read in the order of a hash."""
-        return self._rows("domain_counts", id=ident, most=most)
+        `most`, about so many by chance: those with the least fingerprints. `done`: how many URLs of
+        it are done."""
+        share = min(1.0, most / max(1, done))
+        highest = min(int((2 * share - 1) * HIGHEST), HIGHEST)
+        return self._rows("domain_counts", id=ident, most=most, highest=highest)
 
     def recorded_ms(self, number: int) -> int:
         """When the page with this number was done, or the next one that there is; a moment that

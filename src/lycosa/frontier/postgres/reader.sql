@@ -25,6 +25,9 @@ JOIN domains AS d ON d.id = r.id ORDER BY r.ready_at DESC;
 -- page_by_url: the page of a URL
 SELECT id, {page_columns} FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
 
+-- pages_of: a condition for the pages of some domains
+domain_id = ANY (%(domains)s)
+
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- of some
 SELECT {place_columns} FROM pages

@@ -38,10 +38,11 @@ WHERE id = ANY (%(ids)s);
 SELECT count(*) AS looked_at, max(ready_at) AS ready_at
 FROM (SELECT ready_at FROM ready ORDER BY ready_at, id LIMIT %(most)s) AS looked;
 
--- domain_counts: the pages of a domain by all that is counted, of no more than so many
+-- domain_counts: the pages of a domain by all that is counted, with fingerprints up to one, and of no
+-- more than so many
 SELECT outcome, language, label, count(*) AS pages, sum(responded) AS responses
 FROM (SELECT outcome, language, label, CASE WHEN status > 0 THEN 1 ELSE 0 END AS responded
-    FROM pages WHERE domain_id = %(id)s LIMIT %(most)s) AS looked
+    FROM pages WHERE domain_id = %(id)s AND fp <= %(highest)s LIMIT %(most)s) AS looked
 GROUP BY 1, 2, 3;
 
 -- recorded_ms: when the page with a number, or the next one, was done

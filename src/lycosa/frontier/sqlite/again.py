@@ -12,8 +12,10 @@ from lycosa.frontier import queries
 from lycosa.frontier.keys import FINISHED_KEY
 from lycosa.frontier.log.domain_log import delivery
 from lycosa.frontier.sqlite.add import Adder
+from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.logs import Logs
-from lycosa.frontier.sqlite.store import SqliteStore
+from lycosa.frontier.sqlite.pages import Pages
+from lycosa.frontier.sqlite.store import SqliteStore, json_ids
 from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
 from lycosa.outcomes import Outcome
 from lycosa.urls.canonical import split
@@ -24,41 +26,47 @@ SQL = queries.load("sqlite")
 class PagesAgain:
     """See `SupervisorFrontier`."""
 
-    def __init__(self, store: SqliteStore, logs: Logs, adder: Adder) -> None:
+    def __init__(self, store: SqliteStore, logs: Logs, pages: Pages, adder: Adder) -> None:
         self._store = store
         self._db = store.db
         self._logs = logs
+        self._pages = pages
         self._adder = adder
 
     def requeue(self, keys: Sequence[Key], *, text_lost: bool = False) -> dict[str, int]:
+        wanted = self._ids(keys)
         with self._store.transaction() as now:
-            done = self._take_back(keys, text_lost)
+            done = self._take_back(wanted, text_lost)
             if done:
                 self._enter_again(done, now)
                 self._count_again(done, now)
         return dict(Counter(page[5] for page in done))
 
     def lose(self, text: Sequence[Key], warc: Sequence[Key]) -> int:
+        texts, warcs = self._ids(text), self._ids(warc)
         with self._store.transaction() as now:
-            lost = sum(
-                self._db.execute(SQL["texts_lost"], (TEXT_LOST, *key)).rowcount for key in set(text)
-            )
-            self._db.executemany(SQL["warcs_lost"], list(set(warc)))
+            values = {"ids": texts, "outcome": TEXT_LOST}
+            lost: int = self._db.execute(SQL["texts_lost"], values).rowcount
+            self._db.execute(SQL["warcs_lost"], {"ids": warcs})
             if lost:
                 self._account_again({Outcome.OK: -lost, TEXT_LOST: lost}, now)
         return lost
+
+    @errors_mapped
+    def _ids(self, keys: Sequence[Key]) -> str:
+        """The ids of those pages that are done, as JSON. They may be looked for before the
+        transaction: an id is that of one page for ever."""
+        return json_ids(sorted(self._pages.ids(keys).values()))
 
     def shorten(self, kind: str, number: int, length: int) -> None:
         with self._store.transaction():
             self._db.execute(SQL["segment_shorten"], (length, kind, number, length))
 
-    def _take_back(self, keys: Sequence[Key], anyway: bool) -> list[Done]:
+    def _take_back(self, ids: str, anyway: bool) -> list[Done]:
         """These pages are no longer done; returns those that were."""
-        done: list[Done] = []
-        for ident, fp in sorted(set(keys)):
-            done += self._db.execute(SQL["page_again"], (ident, fp, anyway)).fetchall()
-        self._db.executemany(SQL["page_delete"], [page[:2] for page in done])
-        return done
+        found = self._db.execute(SQL["pages_again"], {"ids": ids, "anyway": anyway}).fetchall()
+        self._pages.delete([page[0] for page in found])
+        return [page[1:] for page in found]
 
     def _enter_again(self, done: list[Done], now: int) -> None:
         read = self._logs.read({page[0] for page in done})

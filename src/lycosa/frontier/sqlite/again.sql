@@ -1,16 +1,16 @@
--- page_again: a page that is done, unless its text is kept (or, by 1, whether it is or not)
-SELECT domain_id, fp, url, depth, status, outcome FROM pages
-WHERE domain_id = ? AND fp = ? AND (text_segment = 0 OR ?);
+-- pages_again: pages that are done (their ids as JSON), unless their text is kept (or, by 1, whether it
+-- is or not)
+SELECT id, domain_id, fp, url, depth, status, outcome FROM pages
+WHERE id IN (SELECT value FROM json_each(:ids)) AND (text_segment = 0 OR :anyway)
+ORDER BY domain_id, fp;
 
--- page_delete: a page is no longer done
-DELETE FROM pages WHERE domain_id = ? AND fp = ?;
+-- texts_lost: the text of pages is gone, and their outcome says so
+UPDATE pages SET outcome = :outcome, text_segment = 0, text_frame = 0, text_offset = 0
+WHERE id IN (SELECT value FROM json_each(:ids)) AND outcome = 'ok';
 
--- texts_lost: the text of a page is gone, and its outcome says so
-UPDATE pages SET outcome = ?, text_segment = 0, text_frame = 0, text_offset = 0
-WHERE domain_id = ? AND fp = ? AND outcome = 'ok';
-
--- warcs_lost: the WARC records of a page are gone
-UPDATE pages SET warc_segment = 0, warc_offset = 0 WHERE domain_id = ? AND fp = ?;
+-- warcs_lost: the WARC records of pages are gone
+UPDATE pages SET warc_segment = 0, warc_offset = 0
+WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- segment_shorten: less of a segment is left than was committed
 UPDATE segments SET length = ? WHERE kind = ? AND id = ? AND length > ?;

@@ -8,7 +8,7 @@ from __future__ import annotations
 import orjson
 
 from lycosa.frontier import queries
-from lycosa.frontier.columns import failed_page, page_values
+from lycosa.frontier.columns import failed_page
 from lycosa.frontier.rules import EXCLUDED
 from lycosa.frontier.sqlite.add import Adder
 from lycosa.frontier.sqlite.connection import errors_mapped
@@ -16,6 +16,7 @@ from lycosa.frontier.sqlite.errands import Errands
 from lycosa.frontier.sqlite.inbox import Buckets
 from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
+from lycosa.frontier.sqlite.pages import Pages
 from lycosa.frontier.sqlite.planning import Planned, Planner
 from lycosa.frontier.sqlite.store import SqliteStore
 from lycosa.frontier.sqlite.tokens import Tokens
@@ -36,6 +37,7 @@ class Commits:
         tokens: Tokens,
         leases: Leases,
         planner: Planner,
+        pages: Pages,
         adder: Adder,
         inbox: Buckets,
         errands: Errands,
@@ -46,6 +48,7 @@ class Commits:
         self._tokens = tokens
         self._leases = leases
         self._planner = planner
+        self._pages = pages
         self._adder = adder
         self._inbox = inbox
         self._errands = errands
@@ -83,7 +86,7 @@ class Commits:
         grown = self._planner.grown(made, batch.released)
         self._planner.write(made, now)
         failed = self._purge(plan.purged, now, result)
-        done = self._record(plan.pages) + self._record(failed)
+        done = self._pages.record(plan.pages + failed)
         result.added |= {ident: own.added for ident, own in plan.own.items() if own.added}
         arrival, arrived = self._planner.arrival(engine_id, made, now), Committed(now, 0, False, 0)
         added, new_domains = self._adder.deliver(arrival.new, now, arrived, *arrival[1:])
@@ -110,20 +113,6 @@ class Commits:
             "stats": orjson.dumps(batch.stats).decode(),
         }
         self._db.execute(SQL["account"], account)
-
-    def _record(self, pages: list[PageRow]) -> list[PageRow]:
-        """Pages become rows; returns those that do. Where the marks of a log were damaged, some may
-        have a row already."""
-        self._db.execute("SAVEPOINT record")
-        made = self._store.write_rows("page_insert", [page_values(page) for page in pages])
-        self._store.end_savepoint("record", keep=made == len(pages))
-        if made == len(pages):
-            return pages
-        return [
-            page
-            for page in pages
-            if self._db.execute(SQL["page_insert"], page_values(page)).rowcount
-        ]
 
     def _purge(
         self, purged: list[tuple[Purge, list[QueuedUrl]]], now: int, result: Committed

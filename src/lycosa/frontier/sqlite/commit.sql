@@ -1,9 +1,6 @@
 -- last_batch: the number of the last batch that was applied, and the pages by outcome until then
 SELECT last_batch, outcomes FROM engines WHERE id = :engine_id;
 
--- page_insert: a URL is done (the brackets are repeated for many)
-INSERT INTO pages ({page_columns}) VALUES ({page_values}) ON CONFLICT DO NOTHING;
-
 -- domain_delay: a domain asks for a delay of its own
 UPDATE domains SET delay_ms = max(delay_ms, ?) WHERE id = ?;
 

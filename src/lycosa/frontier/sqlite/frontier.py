@@ -21,6 +21,7 @@ from lycosa.frontier.sqlite.leases import Leases
 from lycosa.frontier.sqlite.left_out import LeftOutUrls
 from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.overview import Overview
+from lycosa.frontier.sqlite.pages import Pages
 from lycosa.frontier.sqlite.planning import Planner
 from lycosa.frontier.sqlite.store import SqliteStore
 from lycosa.frontier.sqlite.tokens import Tokens
@@ -48,13 +49,14 @@ class SqliteFrontier:
         store = SqliteStore(path, rules, now_ms, create=create, turns=turns, shifts=shifts)
         self.store = store
         tokens, logs, errands = Tokens(store), Logs(store), Errands(store)
+        pages = Pages(store)
         adder = Adder(store, tokens, logs)
         inbox = Buckets(store, adder)
         leases = Leases(store, tokens, logs, inbox, errands)
         engines, overview = EngineTable(store, tokens, logs), Overview(store, tokens)
-        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, logs, adder)
+        left_out, again = LeftOutUrls(store, adder), PagesAgain(store, logs, pages, adder)
         planner = Planner(store, logs, inbox, errands)
-        commits = Commits(store, tokens, leases, planner, adder, inbox, errands, left_out)
+        commits = Commits(store, tokens, leases, planner, pages, adder, inbox, errands, left_out)
 
         # What engines call.
         self.register = engines.register

@@ -18,7 +18,24 @@ FROM ready AS r CROSS JOIN domains AS d ON d.id = r.id
 WHERE r.ready_at > :now ORDER BY r.ready_at DESC LIMIT :limit;
 
 -- page_by_url: the page of a URL
-SELECT id, {page_columns} FROM pages WHERE domain_id = :id AND fp = :fp;
+SELECT id, {page_columns} FROM pages WHERE id = (
+    SELECT max(id) FROM (
+        SELECT k.id FROM page_rolls AS r CROSS JOIN page_keys AS k ON k.roll = r.roll
+        WHERE k.domain_id = :id AND k.fp = :fp
+            AND EXISTS (SELECT 1 FROM pages WHERE pages.id = k.id)
+        UNION ALL
+        SELECT id FROM pages
+        WHERE id > (SELECT coalesce(max(last), 0) FROM page_rolls) AND domain_id = :id AND fp = :fp));
+
+-- pages_of: a condition for the pages of some domains (their ids as JSON) with ids behind one and up to
+-- another
+id IN (
+    SELECT k.id FROM json_each(:domains) AS d CROSS JOIN page_rolls AS r CROSS JOIN page_keys AS k
+        ON k.roll = r.roll AND k.domain_id = d.value
+    WHERE k.id > :after AND k.id <= :to
+    UNION ALL
+    SELECT id FROM pages WHERE id > (SELECT coalesce(max(last), 0) FROM page_rolls)
+        AND id > :after AND id <= :to AND domain_id IN (SELECT value FROM json_each(:domains)))
 
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- (as JSON) of some

@@ -13,14 +13,13 @@ WHERE queued > 0 ORDER BY 2 DESC, 1 LIMIT :limit;
 SELECT name, delay_ms AS value FROM (SELECT name, delay_ms FROM domains LIMIT :most)
 WHERE delay_ms > 0 ORDER BY 2 DESC, 1 LIMIT :limit;
 
--- most_failing: the domains with the most failures among the URLs that were done last; '+ 0', or an
--- index of all pages by domain would be read from end to end
-SELECT domain_id + 0 AS domain_id, count(*) AS value FROM pages
+-- most_failing: the domains with the most failures among the URLs that were done last
+SELECT domain_id, count(*) AS value FROM pages
 WHERE id > :after AND outcome NOT IN ({fine_outcomes})
 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT :limit;
 
 -- slowest: the domains whose requests took longest among the URLs that were done last
-SELECT domain_id + 0 AS domain_id, avg(duration_ms) AS value FROM pages
+SELECT domain_id, avg(duration_ms) AS value FROM pages
 WHERE id > :after AND duration_ms > 0
 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT :limit;
 
@@ -39,9 +38,15 @@ WHERE id IN (SELECT value FROM json_each(:ids));
 SELECT count(*) AS looked_at, max(ready_at) AS ready_at
 FROM (SELECT ready_at FROM ready ORDER BY ready_at, id LIMIT :most);
 
--- domain_counts: the pages of a domain by all that is counted, of no more than so many
+-- domain_counts: the pages of a domain by all that is counted, with fingerprints up to one, and of no
+-- more than so many
 SELECT outcome, language, label, count(*) AS pages, sum(responded) AS responses
-FROM (SELECT outcome, language, label, status > 0 AS responded FROM pages WHERE domain_id = :id
+FROM (SELECT outcome, language, label, status > 0 AS responded FROM pages WHERE id IN (
+        SELECT k.id FROM page_rolls AS r CROSS JOIN page_keys AS k ON k.roll = r.roll
+        WHERE k.domain_id = :id AND k.fp <= :highest
+        UNION ALL
+        SELECT id FROM pages WHERE id > (SELECT coalesce(max(last), 0) FROM page_rolls)
+            AND domain_id = :id AND fp <= :highest)
     LIMIT :most)
 GROUP BY 1, 2, 3;
 

@@ -1,0 +1,1 @@
+-- migration_0009: nothing; on SQLite alone something else than an index finds the page of a URL.
