@@ -110,6 +110,8 @@ def full_speed(args: argparse.Namespace) -> bool:
           f"{job.world.domains:,} domains at {args.delay:g} s, {args.engines} engines, "
           f"{args.workers} in flight at most; ceiling {args.hosts / args.delay:,.0f} pages/s at "
           "least; TLS verification: off (default)")  # fmt: skip
+    if args.dir:
+        args.dir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="lycosa-speed-", dir=args.dir) as name:
         root = Path(name)
         minutes, warm, report = watched(args, root, job)

@@ -60,6 +60,8 @@ def held(args: argparse.Namespace) -> bool:
           f"that hold each answer for {args.slow:g} s, one engine: {busy:,.0f} in flight expected; "
           "TLS verification: off (default)")  # fmt: skip
     minutes = [Minute()]
+    if args.dir:
+        args.dir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="lycosa-held-", dir=args.dir) as name:
         root = Path(name)
         with crawling(job, root, seconds, spec) as (web, watch):

@@ -76,6 +76,8 @@ def hour(args: argparse.Namespace) -> bool:
     job = Job(size=args.size * 1000, pages=args.hosts * turns, per_host=turns, engines=2,
               workers=args.workers, delay=args.delay, servers=args.servers,
               site_pages=3 * turns)  # fmt: skip
+    if args.dir:
+        args.dir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="lycosa-hour-", dir=args.dir) as name:
         root = Path(name)
         minutes: list[Minute] = []
