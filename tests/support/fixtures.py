@@ -11,10 +11,9 @@ import pytest
 from support.http_server import HttpServer, reply, say
 from support.loop import Loop
 from support.malformed import OK
-from support.postgres import postgres_server, postgres_url
 from support.program import started
 
-__all__ = ["loop", "no_leftovers", "postgres_server", "postgres_url", "server"]
+__all__ = ["loop", "no_leftovers", "server"]
 
 
 @pytest.fixture

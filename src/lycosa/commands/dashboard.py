@@ -34,8 +34,8 @@ def dashboard(values: Values, _: list[str]) -> int:
     # Loading takes a while in which Ctrl-C could be lost: nobody has been told of it by then.
     from lycosa.dashboard.serving import serve
 
-    print(f"dashboard: {address(host, orders.port, '' if file else token)}", flush=True)
-    print("Ctrl-C ends it; the crawl goes on.", file=sys.stderr)
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):  # from the moment in which somebody can have read of it
+        print(f"dashboard: {address(host, orders.port, '' if file else token)}", flush=True)
+        print("Ctrl-C ends it; the crawl goes on.", file=sys.stderr)
         serve(orders, listening, lambda _: None)
     return 0
