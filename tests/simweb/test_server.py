@@ -99,6 +99,23 @@ def test_domains_without_https_refuse_it(web: SimWeb) -> None:
         connect(web, host, https=True)
 
 
+@pytest.mark.parametrize("first", ["AES128-GCM-SHA256", "AES256-GCM-SHA384"])
+def test_the_client_chooses_the_cipher_as_with_most_real_servers(web: SimWeb, first: str) -> None:
+    both = sorted(("AES128-GCM-SHA256", "AES256-GCM-SHA384"), key=lambda name: name != first)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # of later ones Python can't set the order
+    context.set_ciphers(":".join(f"ECDHE-ECDSA-{name}" for name in both))
+    host = http_site(web, https=True)
+    _, ip = Names(web.world, 4).lookup(host)
+    with (
+        socket.create_connection((ip, web.https_port), timeout=5) as raw,
+        context.wrap_socket(raw, server_hostname=host) as sock,
+    ):
+        chosen = sock.cipher()
+    assert chosen and chosen[0] == f"ECDHE-ECDSA-{first}"
+
+
 def test_broken_tls_fails_the_handshake_and_http_works(web: SimWeb) -> None:
     site = next(s for s in map(web.world.site, range(200)) if s.fault == "tls-broken")
     with pytest.raises(ssl.SSLError):

@@ -127,6 +127,9 @@ def _context(leaf: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(leaf)
     context.num_tickets = 0  # after a polite delay no client resumes a session
+    # The client chooses the cipher, as with nginx and Apache unless somebody changed that. OpenSSL
+    # would choose AES-256 with SHA-384, which costs a client 20 us more a handshake.
+    context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols(["http/1.1"])
     return context
 
