@@ -148,6 +148,34 @@ def test_runs_stay_few(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     check_pages(database(bench))
 
 
+@pytest.mark.parametrize("sites", [1, 16, 400])
+def test_rolls_stay_few_when_sites_are_crawled_one_after_another(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, sites: int
+) -> None:
+    """Then the first keys of all that are merged are those of one roll."""
+    monkeypatch.setattr(pages_of_sqlite, "ROLL", 32)
+    monkeypatch.setattr(pages_of_sqlite, "MANY", 16)
+    for number in range(400):
+        site = number * sites // 400
+        recorded(bench, [f"https://s{site}.test/{number}/{page}" for page in range(8)])
+        assert len(rolls(bench)) <= 3 * 16, Counter(level for _, level, _ in rolls(bench))
+    assert any(level == 1 and not goes for _, level, goes in rolls(bench))
+    check_pages(database(bench))
+
+
+def test_a_url_that_is_taken_back_often_does_not_hold_up_rolls(bench: Bench) -> None:
+    """Its keys stand one behind the other, more of them than a small commit merges."""
+    often = min((f"https://a.test/often/{number}" for number in range(1000)), key=key)
+    for number in range(400):
+        if number % 2:
+            recorded(bench, [f"https://b.test/{number}"])
+        else:
+            taken_back(bench, [often])
+            recorded(bench, [often])
+        assert len(rolls(bench)) <= 24, Counter(level for _, level, _ in rolls(bench))
+    check_pages(database(bench))
+
+
 def test_a_commit_that_is_undone_leaves_runs_as_they_were(bench: Bench) -> None:
     urls = fresh()
     recorded(bench, [next(urls) for _ in range(30)])

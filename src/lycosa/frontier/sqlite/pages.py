@@ -13,6 +13,7 @@ decided; the pages of domains whose logs lost a part are looked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heapreplace
 from typing import Any
 
 import orjson
@@ -28,7 +29,9 @@ from lycosa.records import PageRow
 SQL = queries.load("sqlite")
 ROLL = 32_768  # pages whose keys are sorted together: 50 ms of one commit
 MANY = 64  # rolls of a level that become one of the next
-PACE = 4  # keys that are merged for each page that is recorded: two levels need two
+PACE = 3  # keys at least that are merged for each page that is recorded: two levels need two
+RollKey = tuple[int, int, int]  # domain, fingerprint and id of a page
+LOWEST = (-(1 << 63), -(1 << 63), 0)  # before all keys
 
 
 class Pages:
@@ -100,16 +103,15 @@ class Pages:
             self._db.execute(SQL["merge_begin"], {"target": target, "level": level})
 
     def _merge(self, count: int) -> None:
-        """About so many keys go on from the rolls that are being merged, of all the first ones."""
+        """So many keys at least, and at most twice as many, go on from the rolls that are being
+        merged, of all the first ones."""
         found = self._db.execute(SQL["merging"]).fetchall()
         if not found:
             return
         target, rolls = found[0][0], [roll for _, roll in found]
-        step = max(1, count // len(rolls))
-        behind = [self._db.execute(SQL["key_behind"], (roll, step)).fetchone() for roll in rolls]
-        if any(behind):
-            edge = min(key for key in behind if key is not None)
-            values = {"target": target, "domain_id": edge[0], "fp": edge[1]}
+        edge = self._edge(rolls, count)
+        if edge is not None:
+            values = {"target": target, "domain_id": edge[0], "fp": edge[1], "id": edge[2]}
             self._db.execute(SQL["keys_copy"], values)
             self._db.executemany(SQL["keys_delete"], [(roll, *edge) for roll in rolls])
             return
@@ -117,3 +119,26 @@ class Pages:
         self._db.execute(SQL["keys_delete_rest"], (target,))
         self._db.execute(SQL["merge_end"], (target,))
         self._begin_merge()
+
+    def _edge(self, rolls: list[int], count: int) -> RollKey | None:
+        """Up to which key the rolls go on; None: to their ends, which are near. It is found in
+        steps of some keys, each in the roll that is the least far by then: of a crawl that is at a
+        few sites at a time, the first keys of all are those of one roll."""
+        step = max(1, count // len(rolls))
+        ends = [(end, roll) for roll in rolls if (end := self._end(roll, LOWEST, step))]
+        heapify(ends)
+        for _ in range(count // step - 1):
+            if not ends:
+                return None
+            end, roll = ends[0]
+            if further := self._end(roll, end, step):
+                heapreplace(ends, (further, roll))
+            else:
+                heappop(ends)
+        return ends[0][0] if ends else None
+
+    def _end(self, roll: int, behind: RollKey, step: int) -> RollKey | None:
+        """The key that comes so many behind one, in a roll."""
+        values = (roll, *behind, step - 1)
+        end: RollKey | None = self._db.execute(SQL["key_behind"], values).fetchone()
+        return end

@@ -49,18 +49,19 @@ WHERE level = :level AND goes_to IS NULL
 SELECT goes_to, roll FROM page_rolls
 WHERE goes_to = (SELECT goes_to FROM page_rolls WHERE goes_to IS NOT NULL ORDER BY level LIMIT 1);
 
--- key_behind: the key that stands so far behind the first of a roll
-SELECT domain_id, fp FROM page_keys WHERE roll = ? ORDER BY domain_id, fp LIMIT 1 OFFSET ?;
+-- key_behind: the key of a roll that stands so far behind one
+SELECT domain_id, fp, id FROM page_keys WHERE roll = ? AND (domain_id, fp, id) > (?, ?, ?)
+ORDER BY domain_id, fp, id LIMIT 1 OFFSET ?;
 
 -- keys_copy: the keys of rolls up to one, in order
 INSERT INTO page_keys (roll, domain_id, fp, id)
 SELECT :target, k.domain_id, k.fp, k.id
 FROM page_rolls AS r CROSS JOIN page_keys AS k ON k.roll = r.roll
-WHERE r.goes_to = :target AND (k.domain_id, k.fp) < (:domain_id, :fp)
+WHERE r.goes_to = :target AND (k.domain_id, k.fp, k.id) <= (:domain_id, :fp, :id)
 ORDER BY k.domain_id, k.fp, k.id;
 
 -- keys_delete: they leave their rolls
-DELETE FROM page_keys WHERE roll = ? AND (domain_id, fp) < (?, ?);
+DELETE FROM page_keys WHERE roll = ? AND (domain_id, fp, id) <= (?, ?, ?);
 
 -- keys_copy_rest: all keys that are left in rolls
 INSERT INTO page_keys (roll, domain_id, fp, id)
