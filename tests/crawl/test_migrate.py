@@ -19,7 +19,7 @@ from lycosa.simweb.serve import SimWeb
 from lycosa.urls.domains import domain_id
 from support.cluster import DELAY, SHORT, SPEC, Cluster
 from support.logs import logs_of
-from support.made import link
+from support.made import link, page_of
 from support.program import Crawl, lycosa, wait_for
 
 
@@ -110,6 +110,28 @@ def test_every_table_and_column_moves(tmp_path: Path) -> None:
         rows = store.db.execute(f"SELECT name FROM pragma_table_info('{table.name}')").fetchall()
         assert {row[0] for row in rows} == set(table.columns), table.name
     store.close()
+
+
+def test_the_id_of_a_page_that_was_taken_back_is_not_given_again(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    here = SqliteFrontier(tmp_path / "crawl.sqlite", StoreRules(), lambda: 0, create=True)
+    here.put_settings({"settings": "{}", "crawl_id": "x"})
+    here.add([link(f"https://a.test/{n}") for n in range(3)])
+    engine_id = here.register("host", 1)
+    (lease,) = here.lease(engine_id, 1)
+    pages = [page_of(url, "connect", status=0) for url in lease.urls]
+    here.commit(engine_id, Batch(1, pages=pages, released=[Release(lease.domain_id, 0)]))
+    here.requeue([(lease.domain_id, pages[2].fp)])
+    move.Move(here.db, postgres_url, "n", "/d", str, lambda table, rows: None).run("x", 0, 0)
+    there = PostgresFrontier(postgres_url, StoreRules())
+    engine_id = there.register("host", 1)
+    (lease,) = there.lease(engine_id, 1)
+    again = [page_of(lease.urls[0])]
+    there.commit(engine_id, Batch(1, pages=again, released=[Release(lease.domain_id, 0)]))
+    assert there.db.execute("SELECT id FROM pages ORDER BY id").fetchall() == [(1,), (2,), (4,)]
+    there.close()
+    here.close()
 
 
 def test_logs_move_as_they_are_and_their_times_by_the_clock(

@@ -18,7 +18,7 @@ import psycopg
 
 from lycosa.errors import StoreError, UserError
 from lycosa.frontier.columns import PAGES
-from lycosa.frontier.keys import EPOCH_KEY
+from lycosa.frontier.keys import EPOCH_KEY, NEWEST_PAGE_KEY
 from lycosa.frontier.log.domain_log import owner_of
 from lycosa.frontier.postgres.connection import Connection, connect, mapped, parsed, place
 from lycosa.frontier.postgres.migrating import migrate
@@ -253,14 +253,15 @@ class Move:
 
     def _end(self) -> None:
         with self.db.transaction():
-            columns = {"engines": "id", "pages": "id", "left_out": "id", "log": "seq"}
-            for table, column in columns.items():
-                sequence = f"pg_get_serial_sequence('{table}', '{column}')"
-                top = f"SELECT setval({sequence}, greatest(1, max({column}))) FROM {table}"
-                self.db.execute(top.encode())
             # Which file it was does not matter there.
             settings = "SELECT key, value FROM crawl WHERE key <> 'original'"
             stored = self.source.execute(settings).fetchall()
+            given = {"pages": int(dict(stored).get(NEWEST_PAGE_KEY, 0))}  # and taken back
+            columns = {"engines": "id", "pages": "id", "left_out": "id", "log": "seq"}
+            for table, column in columns.items():
+                sequence = f"pg_get_serial_sequence('{table}', '{column}')"
+                top = f"greatest(1, {given.get(table, 0)}, max({column}))"
+                self.db.execute(f"SELECT setval({sequence}, {top}) FROM {table}".encode())
             self._put({self._rename(key): value for key, value in stored})
             self._put({EPOCH_KEY: int(dict(stored).get(EPOCH_KEY, 0)) + self._shift})
             self.db.execute("DELETE FROM crawl WHERE key >= 'migrate:' AND key < 'migrate;'")
