@@ -176,6 +176,21 @@ def test_a_url_that_is_taken_back_often_does_not_hold_up_rolls(bench: Bench) -> 
     check_pages(database(bench))
 
 
+def test_small_commits_merge_now_and_then(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A merge of one key would write as many places in the file as one of hundreds."""
+    monkeypatch.setattr(pages_of_sqlite, "ROLL", 32)
+    monkeypatch.setattr(pages_of_sqlite, "TURN", 8)
+    urls, db, wrote = fresh(), database(bench), 0
+    for _ in range(800):
+        before = db.total_changes
+        recorded(bench, [next(urls)])
+        wrote += db.total_changes > before + 1  # more than the page
+        assert len(rolls(bench)) <= 16
+    assert 800 / 32 < wrote <= 800 / 8
+    assert any(level > 1 for _, level, _ in rolls(bench))
+    check_pages(db)
+
+
 def test_a_commit_that_is_undone_leaves_runs_as_they_were(bench: Bench) -> None:
     urls = fresh()
     recorded(bench, [next(urls) for _ in range(30)])

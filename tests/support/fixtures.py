@@ -49,3 +49,4 @@ def short_rolls(monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, small crawls on SQLite have as many rolls of pages as large ones."""
     monkeypatch.setattr("lycosa.frontier.sqlite.pages.ROLL", 4)
     monkeypatch.setattr("lycosa.frontier.sqlite.pages.MANY", 3)
+    monkeypatch.setattr("lycosa.frontier.sqlite.pages.TURN", 1)

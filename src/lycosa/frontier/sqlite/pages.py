@@ -2,9 +2,9 @@
 
 An index by URL would be touched at a random place by every page: a read of the disk, and two
 writes of four kilobytes for some thirty bytes. Instead, the keys of every 32,768 pages are sorted
-and appended to a table as a *roll*. Of 64 rolls one is made, some keys with every commit, so that
-there are never more than some dozens to look into. The newest pages are in no roll: the table
-itself is looked through from its end. Decision 0032 has the figures.
+and appended to a table as a *roll*. Of 64 rolls one is made, some keys at a time, so that there are
+never more than some dozens to look into. The newest pages are in no roll: the table itself is
+looked through from its end. Decision 0032 has the figures.
 
 Nothing here keeps a URL from being recorded twice but the marks in the logs, by which a batch is
 decided; the pages of domains whose logs lost a part are looked for.
@@ -30,6 +30,7 @@ SQL = queries.load("sqlite")
 ROLL = 32_768  # pages whose keys are sorted together: 50 ms of one commit
 MANY = 64  # rolls of a level that become one of the next
 PACE = 3  # keys at least that are merged for each page that is recorded: two levels need two
+TURN = 512  # pages that are recorded between two merges: each touches every roll that it merges
 RollKey = tuple[int, int, int]  # domain, fingerprint and id of a page
 LOWEST = (-(1 << 63), -(1 << 63), 0)  # before all keys
 
@@ -61,9 +62,11 @@ class Pages:
         newest, sorted_to = self._ends()
         numbered = [(number, *row) for number, row in enumerate(rows, start=newest + 1)]
         self._store.write_rows("page_insert", numbered)
-        if newest + len(rows) >= sorted_to + ROLL:
+        last = newest + len(rows)
+        if last >= sorted_to + ROLL:
             self._begin_roll(sorted_to, sorted_to + ROLL)
-        self._merge(PACE * len(rows))
+        if turns := last // TURN - newest // TURN:
+            self._merge(PACE * TURN * turns)
 
     def delete(self, numbers: Sequence[int]) -> None:
         """Pages are no longer done. Their ids are never given again: rolls would lead to another
