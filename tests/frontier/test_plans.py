@@ -145,9 +145,11 @@ def test_a_chunk_of_pages_reads_no_more_than_it_must(
     rows, plans = reader._source.rows, []
 
     def planned(statement: str, values: SqlValues) -> list[dict[str, Any]]:
-        plans.append(rows(f"EXPLAIN QUERY PLAN {statement}", values)[0]["detail"])
+        plans.append([row["detail"] for row in rows(f"EXPLAIN QUERY PLAN {statement}", values)])
         return rows(statement, values)
 
     monkeypatch.setattr(reader._source, "rows", planned)
-    reader.page_chunk(where, 5, 100, 10)
-    assert plans == [f"SEARCH pages USING {plan}"]
+    for newest in (False, True):
+        reader.page_chunk(where, 5, 100, 10, newest)
+    assert [steps[0] for steps in plans] == 2 * [f"SEARCH pages USING {plan}"]
+    assert "USE TEMP B-TREE FOR ORDER BY" not in {step for steps in plans for step in steps}

@@ -188,9 +188,10 @@ class Reader:
         """Pages that fit a filter, with their ids, in the order of these: at most `limit`, with
         ids behind `after` and up to `to`. Without a domain in the filter it reads every row
         between the two: the caller keeps them near enough."""
-        # A domain's pages are few: they are found by their index and sorted. In the order of ids
-        # PostgreSQL might look through the whole table for them.
-        order = f"id{' + 0' if where.domain_ids else ''} {'DESC' if newest else 'ASC'}"
+        # A domain's pages are few: PostgreSQL finds them by their index and sorts them. In the
+        # order of ids it might look through the whole table for them.
+        sort = where.domain_ids and self._source.dialect == "postgres"
+        order = f"id{' + 0' if sort else ''} {'DESC' if newest else 'ASC'}"
         statement, values = self._pages_statement(("id", *PAGES), where, (after, to), order, limit)
         return [(row.pop("id"), page_row(row)) for row in self._source.rows(statement, values)]
 

@@ -32,7 +32,7 @@ SELECT id, {page_columns} FROM pages WHERE id = (
 id IN (
     SELECT k.id FROM json_each(:domains) AS d CROSS JOIN page_rolls AS r CROSS JOIN page_keys AS k
         ON k.roll = r.roll AND k.domain_id = d.value
-    WHERE k.id > :after AND k.id <= :to
+    WHERE r.last > :after AND k.id > :after AND k.id <= :to
     UNION ALL
     SELECT id FROM pages WHERE id > (SELECT coalesce(max(last), 0) FROM page_rolls)
         AND id > :after AND id <= :to AND domain_id IN (SELECT value FROM json_each(:domains)))
