@@ -203,6 +203,23 @@ def test_a_commit_that_is_undone_leaves_runs_as_they_were(bench: Bench) -> None:
     assert list(database(bench).iterdump()) == before
 
 
+def test_rolls_that_were_lost_are_made_again(bench: Bench) -> None:
+    """As docs/resume.md tells whoever saved a damaged database without them."""
+    urls = list(islice(fresh(), 300))
+    for at in range(0, 300, 20):
+        recorded(bench, urls[at : at + 20])
+    before = len(rolls(bench))
+    for lost in ("page_keys", "page_rolls"):
+        database(bench).execute(f"DELETE FROM {lost}")
+    assert set(table(bench).ids(map(key, urls))) == set(map(key, urls))
+    more = islice(fresh(), len(urls), None)
+    for _ in range(2 * before):
+        recorded(bench, [next(more)])
+    assert len(rolls(bench)) > 1
+    assert set(table(bench).ids(map(key, urls))) == set(map(key, urls))
+    check_pages(database(bench))
+
+
 def test_the_id_of_the_newest_page_is_not_given_again(bench: Bench, reader: Reader) -> None:
     """Who reads on behind the newest page, as an export does, would miss what is fetched again."""
     bench.frontier.add([link("https://a.test/1"), link("https://a.test/2")])
