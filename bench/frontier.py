@@ -34,7 +34,7 @@ from stores.turns import Code, Figures, Plan, contents, filled, medians, turn
 
 BATCH = 500
 HEAD = (
-    f"  {'':38} client  server    lock (cpu)  written   log  reads KB read"
+    f"  {'':38} client  server    lock (cpu)  written   log  reads (log) KB read"
     "    lease /  p99    commit /  p99  pages/s  links  sent   new  pages  ref"
 )
 COMPARED = ("client", "server", "lock", "lock cpu", "written", "log", "reads", "commit", "pages/s")
@@ -44,7 +44,8 @@ def show(label: str, f: Figures) -> None:
     print(
         f"  {label:<38} {f['client']:6.0f} {f['server']:7.0f}"
         f" {f['lock']:7.0f} ({f['lock cpu']:4.0f})"
-        f" {f['written']:7.1f} {f['log']:5.1f} {f['reads']:6.1f} {f['read']:7.1f}"
+        f" {f['written']:7.1f} {f['log']:5.1f} {f['reads']:6.1f} ({f['log reads']:3.1f})"
+        f" {f['read']:7.1f}"
         f" {f['lease']:8.1f} /{f['lease p99']:5.0f} {f['commit']:9.1f} /{f['commit p99']:5.0f}"
         f" {f['pages/s']:8.0f} {f['links']:6.1f} {f['sent']:5.1f} {f['new']:5.1f}"
         f" {f['pages']:6.0f} {f['reference']:4.0f}",

@@ -45,14 +45,17 @@ class Cost:
     lock_cpu: float = 0.0
     written: int = 0
     reads: int = 0
+    log_reads: int = 0  # of these, SQLite's log by its checkpoints: the system has it in memory
     read: int = 0  # bytes, from the disk
     times: dict[str, list[float]] = field(default_factory=dict)
 
 
 class TimedConnection(sqlite3.Connection):
-    """Adds up for how long connections of this process could write."""
+    """Adds up for how long connections of this process could write, and what their commits read:
+    that is the log, which a checkpoint brings into the file."""
 
     held = held_cpu = 0.0
+    log_reads = 0
     _since: tuple[float, float] | None = None
 
     def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
@@ -61,9 +64,11 @@ class TimedConnection(sqlite3.Connection):
             self._since = time.perf_counter(), time.thread_time()
             return cursor
         if sql[:6] == "COMMIT" or sql == "ROLLBACK":
+            before = own_reads()
             try:
                 return super().execute(sql, *args)
             finally:
+                TimedConnection.log_reads += own_reads() - before
                 self._ended()
         return super().execute(sql, *args)
 
@@ -83,6 +88,16 @@ def own_io() -> dict[str, int]:
     system (wchar): write_bytes may count a large piece of the cache for a small write into it."""
     lines = Path("/proc/self/io").read_text().splitlines()
     return {name: int(value) for name, value in (line.split(": ") for line in lines)}
+
+
+_LOOKS = [0]  # at the account, each of which counts as a read
+_ACCOUNT = os.open("/proc/self/io", os.O_RDONLY)
+
+
+def own_reads() -> int:
+    """How often this process has read, these looks not counted."""
+    _LOOKS[0] += 1
+    return int(os.pread(_ACCOUNT, 512, 0).split(b"syscr: ")[1].split()[0]) - _LOOKS[0]
 
 
 class Engine:
@@ -117,6 +132,7 @@ class Engine:
         self._cost = cost = Cost()
         links, foreign = self._pages.links, self._pages.foreign
         held, held_cpu, before = TimedConnection.held, TimedConnection.held_cpu, own_io()
+        reads, log_reads = own_reads(), TimedConnection.log_reads
         for _ in range(batches):
             if not self._round():
                 break
@@ -125,7 +141,8 @@ class Engine:
         cost.links, cost.foreign = self._pages.links - links, self._pages.foreign - foreign
         cost.lock, cost.lock_cpu = TimedConnection.held - held, TimedConnection.held_cpu - held_cpu
         cost.written = after["wchar"] - before["wchar"]
-        cost.reads = after["syscr"] - before["syscr"]
+        cost.reads = own_reads() - reads
+        cost.log_reads = TimedConnection.log_reads - log_reads
         cost.read = after["read_bytes"] - before["read_bytes"]
         return asdict(cost)
 

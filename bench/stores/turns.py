@@ -189,6 +189,7 @@ def _figures(told: list[dict[str, Any]], server: Done, seconds: float, reference
         "written": (total["written"] + server.written) / pages / 1000,
         "log": server.log / pages / 1000,
         "reads": (server.blocks or total["reads"]) / pages,
+        "log reads": total["log_reads"] / pages,
         "read": (total["read"] + server.read) / pages / 1000,
         "reference": reference,
     }  # fmt: skip
