@@ -20,7 +20,7 @@ from lycosa.frontier.protocol import Batch, StoreRules
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.records import Failure, Flag, Request, Response
 from lycosa.urls.scope import Scope, ScopeRules
-from support.made import link, queued
+from support.made import block, link, queued
 
 TO_MS = 1_800_000_000_000.0
 
@@ -255,6 +255,7 @@ def test_a_slow_store_stops_new_visits_before_memory_is_full(tmp_path: Path) -> 
 def test_an_empty_batch_says_so() -> None:
     assert Batch().empty()
     assert not Batch(dropped=[(1, queued("https://a.test/"), "x")]).empty()
+    assert not Batch(blocks=[block([link("https://a.test/")])]).empty()
 
 
 def test_visits_wait_for_a_store_that_is_behind(bench: Bench) -> None:
@@ -263,12 +264,13 @@ def test_visits_wait_for_a_store_that_is_behind(bench: Bench) -> None:
     bench.ask()
     core = bench.core
     core.outbox.backlog.settled(100, 40_000, 20.0)
-    core.outbox.batch.links = [link("http://x.test/", depth=1)] * 30_000
+    core.outbox.batch.links = [link("http://x.test/", depth=1)] * 10_000
+    core.outbox.batch.take(block([link("http://x.test/", depth=1)] * 20_000))
     assert bench.start() == [] and core.waits_for_store(bench.now)
     core.outbox.backlog.away()
     assert len(core.start(bench.now).requests) > 0
     core.outbox.backlog.settled(100, 40_000, 20.0)
-    core.outbox.batch.links.clear()
+    core.outbox.cut()
     assert len(bench.start()) > 0 and not core.waits_for_store(bench.now)
 
 

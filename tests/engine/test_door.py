@@ -155,7 +155,7 @@ def visited(answers: dict[str, tuple[int, str, bytes]], first: str = "https://a.
 
 def sent(batch: Batch) -> list[str]:
     rows = [page.url for page in batch.pages] + [page.redirect for page in batch.pages]
-    links = batch.links + batch.errands
+    links = batch.all_links() + batch.errands
     return [link[2] for link in links] + [url for url in rows if url]
 
 
@@ -197,8 +197,8 @@ def test_a_bare_seed_with_a_port_stays_canonical_over_http() -> None:
 
 
 def test_only_urls_makes_them() -> None:
-    """And seeds, for plain domains, robots and the log, for what they stored themselves, and
-    records: none at all."""
+    """And seeds, for plain domains, robots, the log and blocks of links, for what they stored or
+    packed themselves, and records: none at all."""
     makers = set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -207,7 +207,7 @@ def test_only_urls_makes_them() -> None:
                 makers.add(path.relative_to(SOURCE).as_posix())
     assert "urls/canonical.py" in makers
     known = {"node/seed_file.py", "politeness/robots.py", "records.py"}
-    known |= {"frontier/log/planning.py", "frontier/log/twin.py"}
+    known |= {"frontier/log/planning.py", "frontier/log/twin.py", "frontier/values.py"}
     assert makers <= {"urls/canonical.py", *known}
 
 

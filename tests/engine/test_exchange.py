@@ -21,7 +21,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.metrics import Stats
 from lycosa.records import Flag, Lease, PageRow
 from lycosa.urls.scope import Scope, ScopeRules
-from support.made import link, made_row, page_of
+from support.made import block, link, made_row, page_of
 
 NOW_MS = 1_800_000_000_000
 
@@ -310,11 +310,12 @@ def test_what_is_committed_is_freed_and_what_failed_is_kept(store: Watched, tmp_
     lease = leased(store, work, "http://a.test/1")
     batch = batch_of(kept(lease, 0))
     batch.links = [link(f"http://b.test/{n}", depth=1) for n in range(2500)]
+    batch.blocks = [block([link(f"http://a.test/{n}", depth=1)]) for n in range(2500)]
     store.fail_before = True
     exchange = Exchange(batch)
     assert work.perform(exchange).error is not None
-    assert (len(batch.pages), len(batch.links)) == (1, 2500)
+    assert (len(batch.pages), len(batch.links), len(batch.blocks)) == (1, 2500, 2500)
     store.fail_before = False
     assert work.perform(exchange).error is None
-    assert (batch.pages, batch.links) == ([], [])
+    assert (batch.pages, batch.links, batch.blocks) == ([], [], [])
     assert store.totals()[0] == 1

@@ -38,7 +38,7 @@ def test_a_page_becomes_a_row_a_text_and_links() -> None:
     assert (text["url"], text["lang"], text["title"]) == ("https://a.test/p", "de", "T")
     assert "Hallo" in text["text"]
     assert bench.urls == ["https://a.test/x", "https://b.test/y"]
-    assert {link[3] for link in bench.batch.links} == {2}
+    assert {link[3] for link in bench.links} == {2}
     assert (bench.stats.pages, bench.stats.ok, bench.held.pages) == (1, 1, 1)
 
 
@@ -106,7 +106,7 @@ def test_a_page_in_another_language_is_not_kept_and_its_links_are_one_deeper() -
     (row,) = bench.batch.pages
     assert (row.outcome, row.status, row.language) == ("other-language", 200, "de")
     assert (row.text_row, row.warc, row.text_chars) == (b"", (), 0)
-    assert [(link[2], link[3]) for link in bench.batch.links] == [("https://a.test/x", 2)]
+    assert [(link[2], link[3]) for link in bench.links] == [("https://a.test/x", 2)]
     assert (bench.stats.pages, bench.stats.ok) == (1, 0)
 
 
@@ -114,10 +114,10 @@ def test_from_a_page_in_a_wanted_language_depth_counts_anew() -> None:
     bench = Bench(ScopeRules(max_depth=1), languages=frozenset({"de"}))
     bench.page(GERMAN.format("").encode())
     assert bench.batch.pages[0].outcome == "ok"
-    assert [(link[2], link[3]) for link in bench.batch.links] == [("https://a.test/x", 1)]
+    assert [(link[2], link[3]) for link in bench.links] == [("https://a.test/x", 1)]
     bench = Bench(ScopeRules(max_depth=1), languages=frozenset({"fr"}))
     bench.page(GERMAN.format("").encode())
-    assert not bench.batch.links and bench.stats.drops == {"depth": 1}
+    assert not bench.links and bench.stats.drops == {"depth": 1}
 
 
 def test_where_nobody_can_tell_the_declaration_counts() -> None:
@@ -265,9 +265,7 @@ def test_an_index_of_sitemaps_gives_sitemaps_of_its_own_site() -> None:
         b"<sitemap><loc>https://other.test/m2.xml</loc></sitemap></sitemapindex>"
     )
     bench.page(body, "Content-Type: application/gzip", flags=Flag.SITEMAP)
-    assert [(link[2], link[5]) for link in bench.batch.links] == [
-        ("https://a.test/m1.xml", Flag.SITEMAP)
-    ]
+    assert [(link[2], link[5]) for link in bench.links] == [("https://a.test/m1.xml", Flag.SITEMAP)]
 
 
 def test_noindex_keeps_no_warc_either() -> None:

@@ -23,7 +23,7 @@ from lycosa.frontier.inbox import unpacked
 from lycosa.frontier.protocol import Batch, Deferral, Purge
 from lycosa.records import Lease, PageRow, QueuedUrl
 from support.logs import logs_of, queued_in
-from support.made import link, made_page, page_of
+from support.made import blocks, link, made_page, page_of
 
 ENGINES = 4
 BUCKETS = (1, 4, 16)
@@ -165,6 +165,7 @@ class History:
         dropped = {fp for _, fp in effect.dropped}
         made.links = [each for each in made.links if each[1] not in dropped]
         effect.new = {(each[0], each[1]) for each in made.links} - known
+        made.blocks, made.links = blocks(made.links, self.chance)
         return made, effect
 
     def visit(self, made: Batch, effect: Effect, ident: int, urls: list[QueuedUrl]) -> None:

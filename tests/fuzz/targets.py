@@ -30,7 +30,7 @@ from lycosa.fetch import receive, transfer
 from lycosa.frontier.log import domain_log
 from lycosa.frontier.log.domain_log import Limits, LogChanges
 from lycosa.frontier.log.twin import TwinIndex
-from lycosa.frontier.protocol import Batch
+from lycosa.frontier.protocol import Batch, LinkBlock
 from lycosa.metrics import Stats
 from lycosa.node import seed_file
 from lycosa.page import blocks, charset, decode, encoding, html, language, simhash, sitemaps
@@ -41,7 +41,7 @@ from lycosa.urls import canonical as urls
 from lycosa.urls import domains, exclusions, scope
 from lycosa.urls.fingerprint import SUSPECTS, fingerprint
 from support.harvest_bench import Bench
-from support.made import made_request, queued
+from support.made import block, made_request, queued
 
 from .judge import PATIENCE, Target
 
@@ -196,7 +196,7 @@ def _linked(joiner: harvest.Join | None, hrefs: list[str], base: str) -> list[st
 def sent(bench: Bench) -> list[str]:
     """The links that go to the store, each once: of two with one slot in `SentLinks` either may be
     forgotten and sent again, by the order in which they are joined."""
-    return sorted({link[2] for link in bench.batch.links})
+    return sorted({link[2] for link in bench.links})
 
 
 def _join(hrefs: list[str], where: int, size: int, at: int) -> None:
@@ -210,8 +210,9 @@ def _join(hrefs: list[str], where: int, size: int, at: int) -> None:
     place = (1, "a")
     call = partial(_links.join, mixed, "http://a", directory, place, 1, 0, found, slots, rules)
     try:
-        left, _ = call()
-        assert len(found) + len(left) <= len(mixed)
+        left, _, count, data = call()
+        own = list(LinkBlock(1, "a", 1, count, data).links())
+        assert len(own) == count and len(found) + len(left) + count <= len(mixed)
         if at % 8 == 7:
             without_memory(at // 8, call)
     except (ValueError, TypeError, OverflowError):
@@ -431,7 +432,7 @@ def _harvested(joiner: harvest.Join | None, data: bytes, flags: int) -> list[obj
         harvest.join = COMPILED_JOIN
     (row,) = bench.batch.pages
     assert row.outcome
-    for link in bench.batch.links:
+    for link in bench.links:
         canonical(link[2])
     return [row.outcome, row.title, row.text_row, sent(bench)]
 
@@ -558,6 +559,8 @@ def _logged(index: Any, blobs: list[bytes], how: int) -> list[object]:
     links = [(LOG_DOMAIN, fps[3], Url("https://a.test/3"), 1, "a.test", how)]
     purges = [("https://a.test", "x", how > 99, False)] if how % 5 == 0 else []
     changes = LogChanges(done, [(fps[2], LOG_EPOCH + 9, 1)], links, purges=purges, dropped=fps[4:5])
+    visit = LogChanges(done, links=links, blocks=[block(links), block(asked[:5])])
+    said.append(log.plan(visit, LOG_EPOCH + how, limits)[2:])
     plan = log.plan(changes, LOG_EPOCH + how, limits)
     log.apply(plan, range(100, 100 + len(plan.puts)))
     said += [plan[2:], log.counts(), log.states(fps), list(log.queued()), log.bytes > 0]

@@ -282,5 +282,5 @@ def test_ordinary_pages_lose_no_link(allowed: float) -> None:
     batch, stats = Batch(), Stats()
     found = html.parse(body, "text/html").links
     made._links(held("example.com"), found, PAGE, 1, batch, stats)
-    assert len(batch.links) == len(hrefs)
+    assert batch.link_count == len(hrefs)
     assert not stats.drops

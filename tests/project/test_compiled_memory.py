@@ -65,11 +65,19 @@ while time.monotonic() < end:
     hrefs = ["".join(chance.choices(units, k=chance.randrange(6))) for _ in range(50)]
     found = []
     rules = (2, 4, chance.choice([0, 5, 1000]), frozenset(["pdf", "appimage"]),
-        lambda url: hash(url) & (2**64 - 1), hash, lambda origin: (1, "a"), chance.randbytes(4096))
+        lambda url: hash(url) & (2**64 - 1), hash,
+        lambda origin: chance.choice([(1, "a"), (2, "b")]), chance.randbytes(4096))
     directory = "http://a" + chance.choice(["/", "/b;c/", "/" * 9])
     sent = array("q", bytes(8 * chance.choice([1, 2, 64])))
-    left, _ = links.join(hrefs, "http://a", directory, (1, "a"), 1, 0, found, sent, rules)
-    assert len(found) + len(left) <= len(hrefs)
+    page = hrefs, "http://a", directory, (1, "a"), 1, 0, found, sent, rules
+    left, _, count, _ = links.join(*page)
+    assert len(found) + len(left) + count <= len(hrefs)
+    def fails(origin):
+        raise ArithmeticError
+    try:
+        links.join([*hrefs, "//b.test/"], *page[1:-1], (*rules[:6], fails, rules[7]))
+    except ArithmeticError:
+        pass
     runs += 1
 print("runs", runs)
 """
@@ -137,7 +145,7 @@ print("runs", runs)
 """
 
 DOMAIN_LOG = r"""
-import random, sys, time
+import random, struct, sys, time
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from xxhash import xxh3_64_intdigest
@@ -157,9 +165,15 @@ urls = ["https://a.test/" + chance.choice(["", "x", "?a;b", "y" * 1900]) + str(n
 fps = [fingerprint(url) for url in urls]
 def some(count):
     return [chance.choice(fps) for _ in range(chance.randrange(count))]
+def made_links(found):
+    return [(7, fp, urls[fps.index(fp)], chance.randrange(4), "a", chance.choice([0, 4, 40, 256]))
+        for fp in found]
+def block(found):
+    texts = [(fp, urls[fps.index(fp)].encode()) for fp in found]
+    data = b"".join(struct.pack("=qH", fp, len(text)) + text for fp, text in texts)
+    return 7, "a", chance.randrange(-1, 4), len(found), data
 def made():
-    links = [(7, fp, urls[fps.index(fp)], chance.randrange(4), "a", chance.choice([0, 4, 40, 256]))
-        for fp in some(chance.choice([3, 90, 200]))]
+    links = made_links(some(chance.choice([3, 90, 200])))
     waits = [(fp, chance.randrange(9), chance.randrange(2**48), 3) for fp in some(5)]
     kills = [(fp, chance.randrange(999), chance.randrange(70)) for fp in some(5)]
     new = NewRecords(links, some(20), some(6), waits, kills)
@@ -180,6 +194,14 @@ while time.monotonic() < end:
         index.next(chance.randrange(2**48), 9, 999), index.counts(), index.lanes(), index.memory()
         index.tell(some(9)), index.is_waiting(some(9))
         index.unseen([(7, fp, "", 0, "", 0) for fp in some(99)])
+        visit = [(fp, True) for fp in some(9)], [block(some(99))], made_links(some(9))
+        index.visit(*visit, chance.choice([5, 10**6]), 2**47, chance.choice([300, 10**6]))
+        try:
+            cut = block(some(9))
+            spoilt = (*cut[:4], cut[4][:chance.randrange(len(cut[4]) + 1)])
+            index.visit([], [spoilt], [], 10**6, 5, 10**6)
+        except ValueError:
+            pass
         index.first_wait(frozenset(some(3))), index.find(chance.choice(fps)), index.newest_stamp()
         index.part(chance.randrange(99), 50), index.part(0, 10**6)
         seqs = [each[0] for each in index.chunks()]
@@ -192,7 +214,9 @@ while time.monotonic() < end:
     module.by_domain([(fp % 5, fp, "", 0, "", 0) for fp in some(99)])
     for wrong in ((), (1,), ("x", b""), (1, "x"), (2**70, b"")):
         try:
-            chance.choice([index.unseen, module.by_domain])([wrong * chance.randrange(6)])
+            some_links = [wrong * chance.randrange(6)]
+            chance.choice([index.unseen, module.by_domain])(some_links)
+            index.visit(some_links, some_links, some_links, 9, 9, 9)
             index.add(*wrong)
             index.fold(*wrong)
         except (TypeError, OverflowError, KeyError):

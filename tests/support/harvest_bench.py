@@ -7,7 +7,7 @@ from typing import Any
 from lycosa.archive.warc import record_ids
 from lycosa.engine.harvest import Harvest, HarvestRules
 from lycosa.engine.visit_result import Result
-from lycosa.frontier.protocol import Batch
+from lycosa.frontier.protocol import Batch, Link
 from lycosa.metrics import Stats
 from lycosa.records import Response
 from lycosa.urls.scope import Scope, ScopeRules
@@ -37,4 +37,8 @@ class Bench:
 
     @property
     def urls(self) -> list[str]:
-        return [link[2] for link in self.batch.links]
+        return [link[2] for link in self.links]
+
+    @property
+    def links(self) -> list[Link]:
+        return self.batch.all_links()

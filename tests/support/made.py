@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Sequence
 
 from lycosa.archive.ledger import UNTOLD, Clock, LedgerVisit
 from lycosa.archive.text import text_row
 from lycosa.engine.scheduler import Held, KnownOrigin
-from lycosa.frontier.protocol import Link
+from lycosa.frontier.protocol import Link, LinkBlock
 from lycosa.records import FOUND, Kind, Lease, Origin, PageRow, QueuedUrl, Request, Url
 from lycosa.urls.canonical import split
 from lycosa.urls.domains import domain_id, domain_of
@@ -31,6 +32,30 @@ def link(url: str, depth: int = 0, flags: int = 0) -> Link:
     """A URL on its way into the frontier."""
     domain = domain_of(split(url).host)
     return (domain_id(domain), fingerprint(url), Url(url), depth, domain, flags)
+
+
+def block(links: Sequence[Link]) -> LinkBlock:
+    """Links of one page to one domain, as the compiled module packs them."""
+    ident, _, _, depth, name, _ = links[0]
+    packed = [(fp, url.encode()) for _, fp, url, *_ in links]
+    data = b"".join(struct.pack("=qH", fp, len(url)) + url for fp, url in packed)
+    return LinkBlock(ident, name, depth, len(links), data)
+
+
+def blocks(links: Iterable[Link], chance: random.Random) -> tuple[list[LinkBlock], list[Link]]:
+    """Some links as blocks, and the others."""
+    kinds: dict[tuple[int, int], list[Link]] = {}
+    left = []
+    for each in links:
+        if each[5] or chance.random() < 0.3:
+            left.append(each)
+        else:
+            kinds.setdefault((each[0], each[3]), []).append(each)
+    made = []
+    for some in kinds.values():
+        cut = chance.randrange(len(some))
+        made += [block(part) for part in (some[:cut], some[cut:]) if part]
+    return made, left
 
 
 def queued(

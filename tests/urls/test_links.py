@@ -13,7 +13,7 @@ from xxhash import xxh3_64_intdigest
 
 from lycosa.engine import harvest
 from lycosa.engine.harvest import Harvest, HarvestRules
-from lycosa.frontier.protocol import Batch, Link
+from lycosa.frontier.protocol import Batch, Link, LinkBlock
 from lycosa.metrics import Stats
 from lycosa.urls.canonical import MAX_URL
 from lycosa.urls.domains import place_of_origin
@@ -74,9 +74,10 @@ def taken(
         batch = Batch()
         hosts = made._links(a_test, hrefs, base, depth, batch, stats)
         # Of two spellings with one fingerprint either may win: plain links come first.
-        links = {(ident, fp, depth, domain) for ident, fp, _, depth, domain, _ in batch.links}
-        assert len(links) == len(batch.links)
-        assert all(fingerprint(link[2]) == link[1] for link in batch.links)
+        sent = batch.all_links()
+        links = {(ident, fp, depth, domain) for ident, fp, _, depth, domain, _ in sent}
+        assert len(links) == len(sent) == batch.link_count
+        assert all(fingerprint(link[2]) == link[1] for link in sent)
         found.append((links, hosts))
     return found, stats.drops
 
@@ -104,14 +105,18 @@ def joined(
     depth: int = 1,
     hashed: Callable[[bytes], object] = xxh3_64_intdigest,
     place: Callable[[str], object] = place,
+    sent: array[int] | None = None,
 ) -> tuple[list[Link], list[object], list[tuple[str, int]]]:
     """The links that the module took, the hrefs that it left, and the hosts that it counted."""
     rows: list[Link] = []
-    left, hosts = join(
+    slots = array("q", bytes(8 * 1024)) if sent is None else sent
+    left, hosts, count, own = join(
         hrefs, "https://a.test", "https://a.test/d/", (5, "a.test"), depth, 0, rows,
-        array("q", bytes(8 * 1024)), (4, 32, 1000, NOT_TEXT, hashed, fingerprint, place, SUSPECTS),
+        slots, (4, 32, 1000, NOT_TEXT, hashed, fingerprint, place, SUSPECTS),
     )  # fmt: skip
-    return rows, left, hosts
+    block = LinkBlock(5, "a.test", depth, count, own)
+    assert len(list(block.links())) == count
+    return [*block.links(), *rows], left, hosts
 
 
 def test_plain_links_are_taken_and_others_left() -> None:
@@ -186,6 +191,20 @@ def test_an_error_of_the_hash_comes_out() -> None:
         joined(["/x"], hashed=str)
 
 
+def test_what_an_error_took_away_was_not_sent() -> None:
+    sent = array("q", bytes(8 * 1024))
+    own = [f"/{n}" for n in range(20)]
+
+    def fails(_: str) -> tuple[int, str]:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        joined([*own, "//b.test/"], place=fails, sent=sent)
+    rows, left, _ = joined(own, sent=sent)
+    assert left == [] and len(rows) == len(own)
+    assert joined(own[-3:], sent=sent)[0] == []
+
+
 def test_urls_of_every_length_have_their_fingerprint() -> None:
     for size in range(300):
         rows, _, _ = joined([f"/{'x' * size}", f"/{'x' * size}?y;{'z' * size}"])
@@ -206,7 +225,8 @@ def test_a_parameter_that_is_left_out_is_found_by_how_it_begins() -> None:
 
 def test_what_is_sent_is_nothing_for_the_collector() -> None:
     """A page has a hundred links: looked at one by one they would be half of its work."""
-    assert not any(map(gc.is_tracked, joined(["/x", "y", "https://b.test/"])[0]))
+    rows = joined(["/x", "y", "https://b.test/"])[0]
+    assert len(rows) == 3 and not gc.is_tracked(rows[-1])
 
 
 def test_what_is_no_href_is_left() -> None:

@@ -276,7 +276,9 @@ class Exchanger:
     def _let_go(self, batch: Batch) -> None:
         """Free what is committed in the store thread, some at a time: freeing all of it at once
         would hold the interpreter, and with it the loop."""
-        many: tuple[list[Any], ...] = (batch.links, batch.pages, batch.origins, batch.released)
+        many: tuple[list[Any], ...] = (
+            *(batch.links, batch.blocks, batch.pages, batch.origins, batch.released),
+        )
         for rows in many:
             while rows:
                 del rows[-FREED:]

@@ -27,7 +27,7 @@ from lycosa.engine.repeats import Repeats
 from lycosa.engine.scheduler import Held
 from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
-from lycosa.frontier.protocol import Batch, Purge
+from lycosa.frontier.protocol import Batch, LinkBlock, Purge
 from lycosa.metrics import Stats
 from lycosa.outcomes import Drop, Outcome, of_status
 from lycosa.page import sitemaps
@@ -49,7 +49,7 @@ from lycosa.urls.links import LinkResolver, ResolvedLink, bases, resolved
 from lycosa.urls.ports import blocked_port
 from lycosa.urls.scope import NOT_TEXT, Scope
 
-Join = Callable[..., tuple[list[str], list[tuple[str, int]]]]
+Join = Callable[..., tuple[list[str], list[tuple[str, int]], int, bytes]]
 join: Join | None
 try:
     from lycosa.urls._links import join
@@ -423,18 +423,15 @@ class Harvest:
             return hrefs, []
         rules = self.scope.rules
         certain = (
-            rules.max_repeats,
-            rules.max_segments,
-            rules.max_query,
-            NOT_TEXT,
-            xxh3_64_intdigest,
-            fingerprint,
-            place_of,
-            SUSPECTS,
-        )
-        return join(
+            rules.max_repeats, rules.max_segments, rules.max_query, NOT_TEXT,
+            xxh3_64_intdigest, fingerprint, place_of, SUSPECTS,
+        )  # fmt: skip
+        left, hosts, count, own = join(
             hrefs, origin, directory, place, depth, 0, batch.links, self.sent.slots, certain
         )
+        if count:
+            batch.take(LinkBlock(*place, depth, count, own))
+        return left, hosts
 
     def _places(self, held: Held, depth: int) -> Callable[[str], tuple[int, str] | None]:
         """What gives the domain of an origin, and None if more than their shape decides which of

@@ -20,7 +20,7 @@ from lycosa.records import Response
 DUE_PAGES = 500
 DUE_LINKS = 20_000
 MOST_BYTES = 64 << 20  # of text and WARC that may wait for the store; half of it is due
-MOST_LINKS = 500_000  # that may wait, about 150 MB: a store may be away for minutes
+MOST_LINKS = 500_000  # that may wait, 150 MB at most: a store may be away for minutes
 
 
 class Outbox:
@@ -80,7 +80,7 @@ class Outbox:
     def due(self) -> bool:
         """Whether there is enough for an exchange."""
         batch = self.batch
-        full = len(batch.pages) >= DUE_PAGES or len(batch.links) >= DUE_LINKS
+        full = len(batch.pages) >= DUE_PAGES or batch.link_count >= DUE_LINKS
         return full or self.bytes >= MOST_BYTES // 2
 
     def full(self) -> bool:
@@ -89,7 +89,7 @@ class Outbox:
 
     def behind(self) -> bool:
         """Whether the store has more rows to write than it settles soon."""
-        pages, links = len(self.batch.pages), len(self.batch.links)
+        pages, links = len(self.batch.pages), self.batch.link_count
         return links >= MOST_LINKS or self.backlog.full(pages, links)
 
     def responses(self) -> int:

@@ -88,7 +88,7 @@ class StoreLink:
     def _submit(self, exchange: Exchange, last: bool, now: float) -> None:
         self._began = now
         self._under_way = (exchange, last)
-        self._size = len(exchange.batch.pages), len(exchange.batch.links)
+        self._size = len(exchange.batch.pages), exchange.batch.link_count
         self._thread.submit(exchange, last)
 
     def _absorb(self, reply: Reply, now: float) -> None:

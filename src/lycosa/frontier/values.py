@@ -6,6 +6,8 @@ Owns their fields, and nothing else; the verbs that they go through are in `prot
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +18,26 @@ from lycosa.urls.domains import domain_of
 # A URL on its way in: (domain_id, fp, url, depth, domain name, flags). A tuple, because a page
 # has a hundred of them.
 Link = tuple[int, int, Url, int, str, int]
+_PACKED = struct.Struct("=qH")  # what comes before a URL in a LinkBlock
+
+
+class LinkBlock(NamedTuple):
+    """Links of one page to its own domain, without flags. Most links are such, and most are known:
+    the compiled modules hand them from the page to the log without an object for each."""
+
+    domain_id: int
+    name: str
+    depth: int
+    number: int
+    data: bytes  # of each its fingerprint, the length of its URL, and the URL
+
+    def links(self) -> Iterator[Link]:
+        """One by one, for all others."""
+        at, data = 0, self.data
+        while at < len(data):
+            fp, size = _PACKED.unpack_from(data, at)
+            at += _PACKED.size + size
+            yield self.domain_id, fp, Url(data[at - size : at].decode()), self.depth, self.name, 0
 
 
 @dataclass(slots=True)
@@ -57,6 +79,7 @@ class Batch:
     number: int = 0
     pages: list[PageRow] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    blocks: list[LinkBlock] = field(default_factory=list)  # more links
     deferred: list[Deferral] = field(default_factory=list)
     origins: list[tuple[int, Origin]] = field(default_factory=list)
     delays: list[tuple[int, int]] = field(default_factory=list)  # (domain_id, delay_ms) learnt
@@ -70,6 +93,21 @@ class Batch:
     edges: dict[tuple[str, str], int] = field(default_factory=dict)  # links by source and target
     segments: list[tuple[str, int, int, bool]] = field(default_factory=list)  # kind, id, length
     stats: dict[str, Any] = field(default_factory=dict)
+    in_blocks: int = 0  # links
+
+    def take(self, block: LinkBlock) -> None:
+        """Links of a page to its own domain."""
+        self.blocks.append(block)
+        self.in_blocks += block.number
+
+    @property
+    def link_count(self) -> int:
+        """How many links it has."""
+        return len(self.links) + self.in_blocks
+
+    def all_links(self) -> list[Link]:
+        """Those in blocks, too."""
+        return [*(link for block in self.blocks for link in block.links()), *self.links]
 
     def visited(self) -> set[int]:
         """The domains that an engine must hold to commit it. Where a redirect led (an order below
@@ -85,6 +123,7 @@ class Batch:
         return not (
             self.pages
             or self.links
+            or self.blocks
             or self.deferred
             or self.origins
             or self.delays

@@ -8,6 +8,9 @@
    Python once a page and host. Every href of which it is not certain is left over, and `harvest`
    gives it to Python; without this module it gives all.
 
+   Most links lead to the page's own domain. They are packed, one behind the other: an object for
+   each would cost as much as all else that is done to it, here and until the store has let it go.
+
    Owns no rule: tests compare each with the one in Python. */
 
 #define PY_SSIZE_T_CLEAN
@@ -15,6 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../_buffer.h"
 #include "../_xxh3.h"
 
 #define MAX_URL 2000
@@ -95,6 +99,7 @@ typedef struct {
     const char *text; /* without its scheme: of an href, or of the page's own origin */
     Py_ssize_t size;
     int https;
+    int own;         /* of the page's own domain */
     PyObject *place; /* (domain id, domain); None: its links are left over; owned */
     Py_ssize_t links;
 } Origin;
@@ -111,6 +116,8 @@ typedef struct {
     PyObject *endings, *hash, *fingerprint, *place_of;
     Origin origins[MOST_ORIGINS]; /* the first one is the page's own */
     int count;
+    Buffer own; /* links to the page's own domain: see `frontier.values.LinkBlock` */
+    Py_ssize_t own_links;
     char ending[LONGEST_ENDING]; /* of the last path that was looked up: most end alike */
     Py_ssize_t ending_size;
     int ending_found;
@@ -213,6 +220,12 @@ static int join_to(Page *page, const char *before, Py_ssize_t size, Py_ssize_t r
            !repeats(joined->text + root, size - root + href->path, page->max_repeats);
 }
 
+/* Whether a place is in the domain of the page: 1 or 0, -1 for an error. */
+static int same_domain(const Page *page, PyObject *place) {
+    PyObject *own = page->origins->place;
+    return PyObject_RichCompareBool(PyTuple_GetItem(place, 0), PyTuple_GetItem(own, 0), Py_EQ);
+}
+
 /* The origin of a host that links lead to, which Python is asked for once; NULL if there are too
    many, or for an error. `name`: without the scheme, in an href; `whole`: with it. */
 static Origin *origin_of(Page *page, const char *name, Py_ssize_t size, int https,
@@ -234,7 +247,12 @@ static Origin *origin_of(Page *page, const char *name, Py_ssize_t size, int http
         PyErr_SetString(PyExc_TypeError, "a place is a domain id and a domain");
         return NULL;
     }
-    page->origins[page->count] = (Origin){name, size, https, place, 0};
+    int own = place == Py_None ? 0 : same_domain(page, place);
+    if (own < 0) {
+        Py_DECREF(place);
+        return NULL;
+    }
+    page->origins[page->count] = (Origin){name, size, https, own, place, 0};
     return page->origins + page->count++;
 }
 
@@ -308,11 +326,31 @@ static int64_t *slot_of(const Page *page, int64_t fp) {
     return page->slots + ((uint64_t)fp & page->mask);
 }
 
+#define LINK_HEAD 10 /* bytes before a packed URL: its fingerprint and its length */
+
+/* Appends a link to the page's own domain to those that are packed: 0, or -1 for an error. */
+static int pack(Page *page, const Joined *joined) {
+    char head[LINK_HEAD];
+    uint16_t size = (uint16_t)joined->size;
+    memcpy(head, &joined->fp, 8);
+    memcpy(head + 8, &size, 2);
+    if (buffer_add(&page->own, head, LINK_HEAD, 4096) < 0 ||
+        buffer_add(&page->own, joined->text, joined->size, 4096) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    page->own_links++;
+    return 0;
+}
+
 /* Appends a URL to the links if it was not sent lately: 0, or -1 for an error. */
-static int send(const Page *page, const Joined *joined) {
+static int send(Page *page, const Joined *joined) {
     int64_t *slot = slot_of(page, joined->fp);
     if (*slot == joined->fp) return 0;
+    int own = joined->origin->own;
+    if (own && pack(page, joined) < 0) return -1;
     *slot = joined->fp;
+    if (own) return 0;
     PyObject *place = joined->origin->place, *link = NULL;
     PyObject *url = PyUnicode_FromStringAndSize(joined->text, joined->size);
     PyObject *number = url == NULL ? NULL : PyLong_FromLongLong(joined->fp);
@@ -326,6 +364,19 @@ static int send(const Page *page, const Joined *joined) {
     Py_XDECREF(number);
     Py_XDECREF(url);
     return failed;
+}
+
+/* After an error nobody gets what is packed: it was not sent. */
+static void take_back(Page *page) {
+    uint16_t size;
+    int64_t fp;
+    for (const char *p = page->own.data, *end = p + page->own.size; p < end;
+         p += LINK_HEAD + size) {
+        memcpy(&fp, p, 8);
+        memcpy(&size, p + 8, 2);
+        int64_t *slot = slot_of(page, fp);
+        if (*slot == fp) *slot = 0;
+    }
 }
 
 /* Takes one href, all but sending it: 1; 0 if it is left over, -1 for an error. */
@@ -387,7 +438,8 @@ static int own_origin(Page *page, PyObject *place) {
         return 0;
     }
     Py_INCREF(place);
-    page->origins[0] = (Origin){page->origin + scheme, page->origin_size - scheme, https, place, 0};
+    page->origins[0] =
+        (Origin){page->origin + scheme, page->origin_size - scheme, https, 1, place, 0};
     page->count = 1;
     return 1;
 }
@@ -430,15 +482,21 @@ static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
     Py_ssize_t count = slots.len / (Py_ssize_t)sizeof(int64_t);
     PyObject *left = NULL, *counted = NULL, *found = NULL;
     page.count = 0;
+    page.own = (Buffer){0};
+    page.own_links = 0;
     page.ending_size = -1;
     if (good(&page, count) && own_origin(&page, place)) {
         page.slots = slots.buf;
         page.mask = (uint64_t)count - 1;
         left = left_over(&page, hrefs);
         if (left != NULL) counted = hosts(&page);
-        if (counted != NULL) found = PyTuple_Pack(2, left, counted);
+        if (counted != NULL)
+            found = Py_BuildValue("(OOny#)", left, counted, page.own_links,
+                                  page.own.size ? page.own.data : "", page.own.size);
     }
+    if (found == NULL && page.own.size) take_back(&page);
     for (int i = 0; i < page.count; i++) Py_DECREF(page.origins[i].place);
+    buffer_free(&page.own);
     Py_XDECREF(left);
     Py_XDECREF(counted);
     PyBuffer_Release(&slots);
@@ -448,8 +506,10 @@ static PyObject *join(PyObject *Py_UNUSED(self), PyObject *args) {
 static PyMethodDef methods[] = {
     {"join", join, METH_VARARGS,
      "join(hrefs, origin, directory, place, depth, flags, links, sent, rules)\n\n"
-     "Appends plain links that were not sent lately to `links`; returns the other hrefs, and how\n"
-     "many of those that are done with lead to each host.\n"
+     "Appends plain links to other domains that were not sent lately to `links`. Returns the "
+     "other\n"
+     "hrefs, how many of those that are done with lead to each host, and the number of links to\n"
+     "the page's own domain that were not sent lately, and these as a `LinkBlock` holds them.\n"
      "rules: how often a segment may occur in a path, segments of a path, characters of a query,\n"
      "endings that are not text, the hash of a URL with nothing to fold, the fingerprint of one\n"
      "with, what gives the place of an origin, or None if its links are to be left over, and\n"

@@ -21,6 +21,7 @@ from lycosa.frontier.states import waits_until
 from lycosa.frontier.values import Link
 from lycosa.records import Flag, Url
 from lycosa.urls.fingerprint import errand_fingerprint, fingerprint
+from support.made import block
 
 EPOCH = 1_700_000_000_000
 DOMAIN = 77
@@ -549,3 +550,21 @@ def test_both_make_the_same_new_chunks() -> None:
                 assert log.add(seq, blob)
             both.append((log.counts(), log.states(fps), list(log.queued()), log.ready()))
         assert both[0] == both[1]
+
+
+def test_a_block_of_links_that_is_none_is_refused() -> None:
+    if domain_log.compiled is None:
+        pytest.skip("there is no compiled module")
+    log = DomainLog(DOMAIN, EPOCH)
+    good = block([link(n, url(n)) for n in range(3)])
+    for wrong in (None, (), (1, "d", 1, 1), good[:4], (*good[:4], "text"), (*good, 1)):
+        with pytest.raises(TypeError):
+            log.plan(LogChanges(blocks=[wrong]), EPOCH + 5)  # type: ignore[list-item]
+    for size in range(1, len(good.data)):
+        cut = good._replace(data=good.data[:size])
+        if size % (len(good.data) // 3):
+            with pytest.raises(ValueError):
+                log.plan(LogChanges(blocks=[cut]), EPOCH + 5)
+    with pytest.raises(ValueError):
+        log.plan(LogChanges(blocks=[block([link(1, "https://a.test/" + "x" * 2_000)])]), EPOCH + 5)
+    assert log.plan(LogChanges(blocks=[good]), EPOCH + 5).added == 3

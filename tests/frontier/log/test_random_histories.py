@@ -19,6 +19,7 @@ from lycosa.frontier.log.values import LogPurge, UrlWait
 from lycosa.frontier.values import Link
 from lycosa.records import Flag, QueuedUrl, Url
 from lycosa.urls.fingerprint import fingerprint
+from support.made import blocks
 
 SEED = int(os.environ.get("LYCOSA_SEED", "1"))
 EPOCH = 1_700_000_000_000
@@ -146,7 +147,9 @@ class World:
             origin = chance.choice(("", *ORIGINS))
             purges.append((origin, "gone", chance.random() < 0.5, chance.random() < 0.3))
         dropped = chance.sample(FPS, 4) if chance.random() < 0.15 else []
-        links = self.links(chance.choice((2, 15, 60)))
+        packed, links = blocks(self.links(chance.choice((2, 15, 60))), chance)
+        if chance.random() < 0.5:  # as most are
+            return LogChanges(done, links=links, blocks=packed)
         return LogChanges(
             done=done,
             deferred=self.waits([*taken, *chance.sample(FPS, 2)], 0.3),
@@ -154,12 +157,14 @@ class World:
             first_waits=self.waits([link[1] for link in links], 0.05),
             purges=purges,
             dropped=dropped,
+            blocks=packed,
         )
 
     def commit(self, changes: LogChanges) -> LogPlan:
         before = self.snapshot()
         plan = self.log.plan(changes, self.now, self.limits)
         assert self.snapshot() == before, "a plan changes nothing"
+        self.check_ways(changes, plan)
         if self.chance.random() < 0.1:  # the outcome was lost, and nothing had happened
             plan = self.log.plan(changes, self.now, self.limits)
         naive = self.naive()
@@ -186,6 +191,14 @@ class World:
             if not unread:
                 assert self.counted == counts.queued == counts.copies
         return plan
+
+    def check_ways(self, changes: LogChanges, plan: LogPlan) -> None:
+        """A visit that the compiled index plans in one go is planned as any other commit is."""
+        at = self.log._time(self.now)
+        index: Any = self.log._index
+        assert planning.plan_any(index, changes, at, self.limits)[2:] == plan[2:]
+        if self.kinds == KINDS.get("compiled"):
+            assert planning.plan_any(index, changes, at, self.limits) == plan
 
     def check_order(self, before: Naive, plan: LogPlan) -> None:
         """Of URLs that were folded together the first found stays first; of those with copies in
@@ -288,7 +301,8 @@ class Expected:
         self.events.append(Event("done", fp, self.stamp))
 
     def _links(self, changes: LogChanges) -> None:
-        for link in changes.links:
+        packed = [link for block in changes.blocks for link in block.links()]
+        for link in [*packed, *changes.links]:
             _, fp, url, depth, _, flags = link
             if self.state[fp]:
                 continue

@@ -1051,16 +1051,25 @@ static PyObject *by_domain(PyObject *Py_UNUSED(self), PyObject *links) {
     return found;
 }
 
+/* URLs that are queued, copies by the store's account, URLs that are done, and responses; returns
+   how many of the first do not wait. The index is settled. */
+static Py_ssize_t count_all(const Index *index, long long counts[4]) {
+    counts[0] = (long long)(index->plain_copies + index->queued_fates);
+    counts[2] = (long long)(index->plain_marks + index->done_fates);
+    counts[1] = counts[3] = 0;
+    for (size_t i = 0; i < COUNT(index->chunks, Chunk); i++) {
+        counts[1] += CHUNKS(index)[i].balance;
+        counts[3] += CHUNKS(index)[i].responses;
+    }
+    return (Py_ssize_t)(index->plain_copies + index->queued_fates - index->waiting_fates);
+}
+
 static PyObject *index_counts(PyObject *self, PyObject *Py_UNUSED(unused)) {
     Index *index = (Index *)self;
-    long long balance = 0, responses = 0;
+    long long counts[4];
     if (settle(index) < 0) return NULL;
-    for (size_t i = 0; i < COUNT(index->chunks, Chunk); i++) {
-        balance += CHUNKS(index)[i].balance;
-        responses += CHUNKS(index)[i].responses;
-    }
-    return Py_BuildValue("(nLnL)", (Py_ssize_t)(index->plain_copies + index->queued_fates), balance,
-                         (Py_ssize_t)(index->plain_marks + index->done_fates), responses);
+    count_all(index, counts);
+    return Py_BuildValue("(LLLL)", counts[0], counts[1], counts[2], counts[3]);
 }
 
 static PyObject *index_lanes(PyObject *self, PyObject *Py_UNUSED(unused)) {
@@ -1646,6 +1655,212 @@ static PyObject *new_chunks(PyObject *Py_UNUSED(self), PyObject *args) {
     return list;
 }
 
+/* --- a visit: what nearly all commits do to a log, in one go --- */
+
+/* Fingerprints that were met; most of all are distinct. */
+typedef struct {
+    Buffer fps; /* 0: none */
+    uint64_t mask;
+    int shift, zero; /* zero: the fingerprint 0 was met */
+} Met;
+
+typedef struct {
+    const Index *index;
+    Writer writer;
+    Met met;
+    PyObject *recorded;
+    Py_ssize_t left, added, refused, room; /* room: for so many new URLs */
+} Visit;
+
+/* Makes room for so many fingerprints: 0, or -1 for an error. */
+static int met_begin(Met *met, size_t count) {
+    size_t room = 64;
+    while (room / 2 < count) room *= 2;
+    Py_ssize_t size = (Py_ssize_t)(room * sizeof(int64_t));
+    if (buffer_grow(&met->fps, size, size) < 0) return no_memory();
+    memset(met->fps.data, 0, (size_t)size);
+    met->mask = room - 1;
+    met->shift = 64;
+    for (; room > 1; room /= 2) met->shift--;
+    return 0;
+}
+
+/* Whether a fingerprint is met for the first time. */
+static int is_first(Met *met, int64_t fp) {
+    if (fp == 0) return met->zero ? 0 : (met->zero = 1);
+    int64_t *fps = ITEMS(met->fps, int64_t);
+    uint64_t at = ((uint64_t)fp ^ secret_too) * secret >> met->shift;
+    for (; fps[at]; at = (at + 1) & met->mask)
+        if (fps[at] == fp) return 0;
+    fps[at] = fp;
+    return 1;
+}
+
+/* One URL that is done, and whether there was a response: 0, or -1 for an error. */
+static int visit_done(Visit *visit, PyObject *pair) {
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_TypeError, "what is done is a fingerprint and a truth");
+        return -1;
+    }
+    int64_t fp = PyLong_AsLongLong(PyTuple_GetItem(pair, 0));
+    int response = PyObject_IsTrue(PyTuple_GetItem(pair, 1));
+    if (response < 0 || PyErr_Occurred()) return -1;
+    int state = state_of(visit->index, fp);
+    if (state == IS_DONE || !is_first(&visit->met, fp)) return 0;
+    visit->left += state == QUEUED;
+    visit->writer.responses += response;
+    if (PUSH(visit->writer.sections[W_DONE], fp) < 0) return no_memory();
+    return PyList_Append(visit->recorded, PyTuple_GetItem(pair, 0));
+}
+
+/* Whether the URL of a link is new, and there is room for it. */
+static int visit_new(Visit *visit, int64_t fp) {
+    if (state_of(visit->index, fp) != UNKNOWN || !is_first(&visit->met, fp)) return 0;
+    int room = visit->added < visit->room;
+    visit->added += room;
+    visit->refused += !room;
+    return room;
+}
+
+static int visit_link(Visit *visit, PyObject *link) {
+    if (!is_link(link)) return -1;
+    int64_t fp = PyLong_AsLongLong(PyTuple_GetItem(link, L_FP));
+    if (fp == -1 && PyErr_Occurred()) return -1;
+    return visit_new(visit, fp) ? take_link(&visit->writer, link) : 0;
+}
+
+/* Links that lie one behind the other; see `values.LinkBlock`. */
+typedef struct {
+    uint32_t depth;
+    const char *data;
+    Py_ssize_t size;
+} Block;
+
+#define LINK_HEAD 10 /* bytes before a URL: its fingerprint and its length */
+
+/* The next link of a block, from `at` on: its URL, of which `size` are the bytes; NULL at the end,
+   or where the block is not what it should be. */
+static const char *next_link(const Block *block, Py_ssize_t *at, int64_t *fp, Py_ssize_t *size) {
+    uint16_t length;
+    if (block->size - *at < LINK_HEAD) return NULL;
+    memcpy(fp, block->data + *at, 8);
+    memcpy(&length, block->data + *at + 8, 2);
+    if (block->size - *at - LINK_HEAD < length) return NULL;
+    *at += LINK_HEAD + length;
+    *size = length;
+    return block->data + *at - length;
+}
+
+/* Opens a block: how many links it has, or -1 for an error. */
+static Py_ssize_t open_block(PyObject *object, Block *block) {
+    long long domain, depth, count;
+    PyObject *name;
+    int64_t fp;
+    Py_ssize_t at = 0, size, found = 0;
+    if (!PyTuple_Check(object)) {
+        PyErr_SetString(PyExc_TypeError, "a block of links is a tuple");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(object, "LOLLy#", &domain, &name, &depth, &count, &block->data,
+                          &block->size))
+        return -1;
+    block->depth = depth<0 ? 0 : depth>(long long) MAX_COUNT ? MAX_COUNT : (uint32_t)depth;
+    while (next_link(block, &at, &fp, &size) != NULL) found++;
+    if (at == block->size) return found;
+    PyErr_SetString(PyExc_ValueError, "a block of links is cut off");
+    return -1;
+}
+
+static int visit_block(Visit *visit, PyObject *object) {
+    Block block;
+    int64_t fp;
+    Py_ssize_t at = 0, size;
+    const char *text;
+    if (open_block(object, &block) < 0) return -1;
+    while ((text = next_link(&block, &at, &fp, &size)) != NULL) {
+        if (!visit_new(visit, fp)) continue;
+        Item item = {.fp = fp, .stamp = visit->writer.stamp, .depth = block.depth};
+        if (add_item(&visit->writer, item, text, size) < 0) return -1;
+    }
+    return 0;
+}
+
+typedef int (*VisitEach)(Visit *, PyObject *);
+
+static int visit_all(Visit *visit, PyObject *list, VisitEach each) {
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++)
+        if (each(visit, PyList_GetItem(list, i)) < 0) return -1;
+    return 0;
+}
+
+/* How many fingerprints a visit may meet: -1 for an error. */
+static Py_ssize_t visit_size(PyObject *done, PyObject *blocks, PyObject *links) {
+    Py_ssize_t count = PyList_Size(done) + PyList_Size(links);
+    for (Py_ssize_t i = 0; i < PyList_Size(blocks); i++) {
+        Block block;
+        Py_ssize_t more = open_block(PyList_GetItem(blocks, i), &block);
+        if (more < 0) return -1;
+        count += more;
+    }
+    return count;
+}
+
+/* The fingerprints of what is done, as a section holds them. */
+static void put_done(Buffer *done) {
+    int64_t *fps = ITEMS(*done, int64_t);
+    size_t count = COUNT(*done, int64_t);
+    if (count) qsort(fps, count, sizeof(int64_t), by_number);
+    for (size_t i = 0; i < count; i++) put((unsigned char *)(fps + i), (uint64_t)fps[i], 8);
+}
+
+/* The fields of a `values.LogPlan`, and how many chunks there were before; None: the visit leaves
+   nothing to be fetched at once, which `planning` looks at more closely; NULL for an error. */
+static PyObject *visited(Visit *visit, const long long *counts, Py_ssize_t line, long long limit) {
+    Writer *writer = &visit->writer;
+    long long queued = counts[0], copies = counts[1], responses = counts[3];
+    long long after = queued + visit->added - visit->left;
+    if (line + visit->added <= visit->left) Py_RETURN_NONE;
+    writer->balance = after - copies;
+    put_done(writer->sections + W_DONE);
+    int any = visit->added || writer->sections[W_DONE].size || writer->balance;
+    PyObject *puts = any ? written(writer, limit) : PyList_New(0);
+    if (puts == NULL) return NULL;
+    /* without chunks to put nothing is gone, and nothing changes: the copies are those queued */
+    return Py_BuildValue("((N[]Onn[][][]nLLLLOi)n)", puts, visit->recorded, visit->left,
+                         visit->added, visit->refused, copies - queued, after - copies, after,
+                         responses + writer->responses, Py_True, 0,
+                         (Py_ssize_t)COUNT(visit->index->chunks, Chunk));
+}
+
+static PyObject *index_visit(PyObject *self, PyObject *args) {
+    Index *index = (Index *)self;
+    PyObject *given[3], *lists[3] = {NULL, NULL, NULL}, *found = NULL;
+    long long max_urls, limit, counts[4];
+    unsigned long long stamp;
+    if (!PyArg_ParseTuple(args, "OOOLKL:visit", given, given + 1, given + 2, &max_urls, &stamp,
+                          &limit) ||
+        settle(index) < 0)
+        return NULL;
+    Py_ssize_t line = count_all(index, counts);
+    Visit visit = {.index = index, .recorded = PyList_New(0)};
+    visit.room = (Py_ssize_t)(max_urls - counts[0] - counts[2]);
+    visit.writer.domain_id = index->domain_id;
+    visit.writer.stamp = visit.writer.done_stamp = stamp & MAX_TIME;
+    int failed = visit.recorded == NULL;
+    for (int i = 0; i < 3 && !failed; i++) failed = (lists[i] = PySequence_List(given[i])) == NULL;
+    Py_ssize_t size = failed ? -1 : visit_size(lists[0], lists[1], lists[2]);
+    if (size >= 0 && met_begin(&visit.met, (size_t)size) == 0 &&
+        visit_all(&visit, lists[0], visit_done) == 0 &&
+        visit_all(&visit, lists[1], visit_block) == 0 &&
+        visit_all(&visit, lists[2], visit_link) == 0)
+        found = visited(&visit, counts, line, limit);
+    for (int i = 0; i < 3; i++) Py_XDECREF(lists[i]);
+    Py_XDECREF(visit.recorded);
+    buffer_free(&visit.met.fps);
+    writer_free(&visit.writer);
+    return found;
+}
+
 /* --- folding --- */
 
 /* Something that is said of a URL, to be sorted. */
@@ -1967,6 +2182,7 @@ static PyMethodDef index_methods[] = {
     {"next", index_next, METH_VARARGS, NULL},
     {"part", index_part, METH_VARARGS, NULL},
     {"find", index_find, METH_O, NULL},
+    {"visit", index_visit, METH_VARARGS, NULL},
     {"fold", index_fold, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,7 +1,8 @@
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from lycosa.frontier.log.new_chunk import NewRecords
-from lycosa.frontier.values import Link
+from lycosa.frontier.values import Link, LinkBlock
 from lycosa.records import QueuedUrl
 
 def use(
@@ -43,4 +44,14 @@ class Index:
     def next(self, now: int, limit: int, budget: int, /) -> list[QueuedUrl]: ...
     def part(self, begin: int, count: int, /) -> list[QueuedUrl]: ...
     def find(self, fp: int, /) -> tuple[int, QueuedUrl | None]: ...
+    def visit(
+        self,
+        done: Sequence[tuple[int, bool]],
+        blocks: Sequence[LinkBlock],
+        links: Sequence[Link],
+        max_urls: int,
+        stamp: int,
+        limit: int,
+        /,
+    ) -> tuple[tuple[Any, ...], int] | None: ...
     def fold(self, seqs: Sequence[int], level: int, settled: int, limit: int, /) -> list[bytes]: ...

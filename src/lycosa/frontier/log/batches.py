@@ -7,16 +7,18 @@ knows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lycosa.frontier.log import compiled
 from lycosa.frontier.log.domain_log import DomainLog, delivery
 from lycosa.frontier.log.values import Limits, LogChanges, LogPlan, LogPurge, UrlWait
-from lycosa.frontier.values import Batch, Deferral, Link, Purge
+from lycosa.frontier.values import Batch, Deferral, Link, LinkBlock, Purge
 from lycosa.records import FOUND, PageRow, QueuedUrl
 
 LinksOf = dict[int, list[Link]]  # by domain
+BlocksOf = dict[int, list[LinkBlock]]
 
 
 @dataclass(slots=True)
@@ -89,6 +91,36 @@ def touched(batch: Batch) -> set[int]:
     }
 
 
+class FoundLinks(NamedTuple):
+    """The links of a batch, by domain."""
+
+    links: LinksOf
+    blocks: BlocksOf  # of domains that the batch's engine holds
+
+    def domains(self) -> set[int]:
+        return self.links.keys() | self.blocks.keys()
+
+
+def found_links(batch: Batch) -> FoundLinks:
+    """The links of a batch."""
+    blocks: BlocksOf = {}
+    for block in batch.blocks:
+        blocks.setdefault(block.domain_id, []).append(block)
+    return FoundLinks(by_domain(batch.links), blocks)
+
+
+def unpacked(found: FoundLinks, held: Set[int]) -> FoundLinks:
+    """The same, with blocks of domains that are held alone: a page may say that its links start
+    from another domain."""
+    if found.blocks.keys() <= held:
+        return found
+    links = dict(found.links)
+    for ident in found.blocks.keys() - held:
+        some = [link for block in found.blocks[ident] for link in block.links()]
+        links[ident] = some + links.get(ident, [])
+    return FoundLinks(links, {ident: found.blocks[ident] for ident in found.blocks.keys() & held})
+
+
 def by_domain_in_python(links: Iterable[Link]) -> LinksOf:
     """Links by their domain, in order."""
     found: LinksOf = {}
@@ -111,7 +143,7 @@ def first_waits(deferred: Iterable[Deferral]) -> dict[int, list[UrlWait]]:
 
 def plan_batch(
     batch: Batch,
-    given: tuple[LinksOf, list[Link], list[Deferral]],
+    given: tuple[FoundLinks, list[Link], list[Deferral]],
     held: Collection[int],
     logs: Iterable[DomainLog],
     now_ms: int,
@@ -121,13 +153,13 @@ def plan_batch(
     until when some of these wait; `held`: the domains among those of the batch that its engine
     holds; `logs`: those of all its domains, which may come one by one: none is looked at again."""
     found_now, errands, turns = given
-    links = dict(found_now)
+    links = dict(found_now.links)
     for ident, some in by_domain(errands).items():
         links[ident] = links.get(ident, []) + some
     waits = first_waits(turns)
     made = BatchPlan()
-    told = _Told(batch, links, waits)
-    ours = (touched(batch) | links.keys()) & set(held)
+    told = _Told(batch, FoundLinks(links, found_now.blocks), waits)
+    ours = (touched(batch) | links.keys() | found_now.blocks.keys()) & set(held)
     for log in logs:
         ident = log.domain_id
         if ident in ours:
@@ -147,9 +179,9 @@ class _Told:
     """What a batch says of the domains that its engine holds, by domain."""
 
     def __init__(
-        self, batch: Batch, links: LinksOf, waits: Mapping[int, Sequence[UrlWait]]
+        self, batch: Batch, found: FoundLinks, waits: Mapping[int, Sequence[UrlWait]]
     ) -> None:
-        self._links = links
+        self._found = found
         self._waits = waits
         self._deferred = first_waits(batch.deferred)
         self._pages: dict[int, list[PageRow]] = {}
@@ -169,10 +201,11 @@ class _Told:
         return LogChanges(
             _done(self._pages.get(ident, ()), log),
             self._deferred.get(ident, ()),
-            self._links.get(ident, ()),
+            self._found.links.get(ident, ()),
             self._waits.get(ident, ()),
             self._purges.get(ident, ()),
             self._dropped.get(ident, ()),
+            self._found.blocks.get(ident, ()),
         )
 
 
@@ -180,11 +213,10 @@ def _done(pages: Sequence[PageRow], log: DomainLog) -> list[tuple[int, bool]]:
     """What is done of a domain: URLs that are queued, and those that redirects led to."""
     if not pages:
         return []
-    states = log.states([page.fp for page in pages])
     return [
         (page.fp, page.status > 0)
-        for page, state in zip(pages, states, strict=True)
-        if state == "queued" or page.order == FOUND
+        for page in pages
+        if page.order == FOUND or log.state(page.fp) == "queued"
     ]
 
 

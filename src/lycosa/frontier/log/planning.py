@@ -85,11 +85,37 @@ class Draft:
 
 def plan(index: LogIndex, changes: LogChanges, at: LogMoment, limits: Limits) -> LogPlan:
     """See `DomainLog.plan`."""
+    return _plan_visit(index, changes, at, limits) or plan_any(index, changes, at, limits)
+
+
+def _plan_visit(
+    index: LogIndex, changes: LogChanges, at: LogMoment, limits: Limits
+) -> LogPlan | None:
+    """What nearly all commits do to a log, planned by the compiled index in one go: URLs are done,
+    links came, and more is left to be visited. None: it is more than that."""
+    done, deferred, links, waits, purges, dropped, blocks = changes
+    visit = getattr(index, "visit", None)
+    if visit is None or deferred or waits or purges or dropped or index.unreadable:
+        return None
+    found = visit(done, blocks, links, limits.max_urls, at.stamp, limits.chunk_bytes)
+    if found is None:
+        return None
+    made, chunks = LogPlan._make(found[0]), found[1]
+    if chunks + len(made.puts) < limits.tier:
+        return made
+    puts, deletes = _folded(index, made.puts, False, at, limits)
+    return made._replace(puts=puts, deletes=deletes)
+
+
+def plan_any(index: LogIndex, changes: LogChanges, at: LogMoment, limits: Limits) -> LogPlan:
+    """What any commit does."""
     queued, copies, known_done, responses = index.counts()
     draft = Draft(_states(index, changes))
     _finish(draft, changes.done)
     _defer(draft, changes.deferred)
-    _take_links(draft, changes.links, index, limits.max_urls - queued - known_done)
+    links = [link for block in changes.blocks for link in block.links()]
+    links += changes.links
+    _take_links(draft, links, index, limits.max_urls - queued - known_done)
     for fp, until, attempts in changes.first_waits:
         if fp in draft.new:
             draft.waits[fp] = until, attempts

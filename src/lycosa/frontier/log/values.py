@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lycosa.frontier.values import Link
+from lycosa.frontier.values import Link, LinkBlock
 from lycosa.records import QueuedUrl
 
 UrlWait = tuple[int, int, int]
@@ -24,6 +24,7 @@ class LogChanges(NamedTuple):
     first_waits: Sequence[UrlWait] = ()  # of URLs that `links` brings: those that are new wait
     purges: Sequence[LogPurge] = ()  # they see the links of the same commit
     dropped: Sequence[int] = ()  # fingerprints; of URLs that are not queued they change nothing
+    blocks: Sequence[LinkBlock] = ()  # more links, which come before the others
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lycosa.frontier.inbox import Arrival, Delivery, InboxRow, apart, rows_of
-from lycosa.frontier.log.batches import BatchPlan, by_domain, plan_batch, touched
+from lycosa.frontier.log.batches import (
+    BatchPlan,
+    FoundLinks,
+    found_links,
+    plan_batch,
+    touched,
+    unpacked,
+)
 from lycosa.frontier.log.values import Limits
 from lycosa.frontier.postgres.connection import int8s
 from lycosa.frontier.postgres.errands import Errands
@@ -49,23 +56,25 @@ class Planner:
         """What a batch does."""
         pause = self._store.shifts.pause
         pause()
-        found, changed = by_domain(batch.links), touched(batch)
-        ids = sorted(changed | found.keys() | {link[0] for link in batch.errands})
+        found, changed = found_links(batch), touched(batch)
+        ids = sorted(changed | found.domains() | {link[0] for link in batch.errands})
         clock = self._store.test_now()
         values = {"now": clock, "ids": int8s(ids), "engine_id": engine_id}
         now, held = self._store.read("what_is_held", **values)[0]
         epoch = self._store.epoch_ms
         pause()
-        links, posted = apart(found, set(held))
+        found = unpacked(found, set(held))
+        links, posted = apart(found.links, set(held))
         count = self._inbox.count(len(posted))
         if count == 1:
-            links, posted = found, []
+            links, posted = found.links, []
+        now_found = FoundLinks(links, found.blocks)
         wanted = self._errands.unanswered(batch.errands, now)
         asked = self._logs.read(link[0] for link in wanted)
         errands = [link for link in wanted if not asked[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, asked.logs, now)
-        given, seen = (links, errands, turns), LogsSeen()
-        logs = self._logs.in_parts(changed | links.keys() | {link[0] for link in errands})
+        given, seen = (now_found, errands, turns), LogsSeen()
+        logs = self._logs.in_parts(changed | now_found.domains() | {link[0] for link in errands})
         plan = plan_batch(batch, given, set(held), seen.one_by_one(logs), now, LIMITS)
         pause()
         chunks = plan.found.chunks(epoch, now)

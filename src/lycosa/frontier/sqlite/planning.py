@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from lycosa.frontier import queries
 from lycosa.frontier.inbox import Arrival, Delivery, InboxRow, apart, rows_of
-from lycosa.frontier.log.batches import BatchPlan, by_domain, plan_batch, touched
+from lycosa.frontier.log.batches import (
+    BatchPlan,
+    FoundLinks,
+    found_links,
+    plan_batch,
+    touched,
+    unpacked,
+)
 from lycosa.frontier.log.values import Limits
 from lycosa.frontier.released import DomainEnd, end_of
 from lycosa.frontier.sqlite.errands import Errands
@@ -51,20 +58,22 @@ class Planner:
         pause()
         now, epoch = self._store.now_ms(), self._store.epoch_ms
         wanted = self._errands.unanswered(batch.errands, now)
-        found, changed = by_domain(batch.links), touched(batch)
-        ids = changed | found.keys() | {link[0] for link in wanted}
+        found, changed = found_links(batch), touched(batch)
+        ids = changed | found.domains() | {link[0] for link in wanted}
         values = {"ids": json_ids(sorted(ids)), "engine_id": engine_id}
         held = set(self._store.rows("held_among", values))
         pause()
-        links, posted = apart(found, held)
+        found = unpacked(found, held)
+        links, posted = apart(found.links, held)
         count = self._inbox.count(len(posted))
         if count == 1:
-            links, posted = found, []
+            links, posted = found.links, []
+        now_found = FoundLinks(links, found.blocks)
         asked = self._logs.read(link[0] for link in wanted)
         errands = [link for link in wanted if not asked[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, asked.logs, now)
-        given, seen = (links, errands, turns), LogsSeen()
-        logs = self._logs.in_parts(changed | links.keys() | {link[0] for link in errands})
+        given, seen = (now_found, errands, turns), LogsSeen()
+        logs = self._logs.in_parts(changed | now_found.domains() | {link[0] for link in errands})
         plan = plan_batch(batch, given, held, seen.one_by_one(logs), now, LIMITS)
         pause()
         chunks = plan.found.chunks(epoch, now)
