@@ -68,12 +68,12 @@ class Planner:
         count = self._inbox.count(len(posted))
         if count == 1:
             links, posted = found.links, []
-        now_found = FoundLinks(links, found.blocks)
+        at_once = FoundLinks(links, found.blocks)
         asked = self._logs.read(link[0] for link in wanted)
         errands = [link for link in wanted if not asked[link[0]].state(link[1])]
         turns = self._errands.spaced(errands, asked.logs, now)
-        given, seen = (now_found, errands, turns), LogsSeen()
-        logs = self._logs.in_parts(changed | now_found.domains() | {link[0] for link in errands})
+        given, seen = (at_once, errands, turns), LogsSeen()
+        logs = self._logs.in_parts(changed | at_once.domains() | {link[0] for link in errands})
         plan = plan_batch(batch, given, held, seen.one_by_one(logs), now, LIMITS)
         pause()
         chunks = plan.found.chunks(epoch, now)
