@@ -35,6 +35,7 @@ LEFT JOIN page_keys AS k ON k.domain_id = p.domain_id AND k.fp = p.fp AND k.id =
 GROUP BY p.id
 HAVING count(k.id) <> (p.id <= (SELECT coalesce(max(last), 0) FROM page_rolls)) LIMIT 5
 """
+FEW = 2000  # pages, which are looked at after each step
 TWICE = "SELECT domain_id, fp FROM pages GROUP BY 1, 2 HAVING count(*) > 1 LIMIT 5"
 
 
@@ -61,14 +62,20 @@ def check_each_step(store: Any) -> None:
 
 
 def _checked(store: Any, verb: Callable[..., Any]) -> Callable[..., Any]:
+    looked_at = 0  # up to which page, when there were many
+
     @wraps(verb)
     def step(*args: Any, **more: Any) -> Any:
+        nonlocal looked_at
         before = getattr(store.db, "total_changes", 0)  # SQLite counts the rows it wrote
         found = verb(*args, **more)
         if getattr(store.db, "total_changes", 1) != before:
             check_tokens(store.db)
             if hasattr(store.db, "total_changes"):
-                check_pages(store.db)
+                newest = store.db.execute("SELECT coalesce(max(id), 0) FROM pages").fetchone()[0]
+                if newest <= FEW or newest > 1.1 * looked_at:  # of a million, not at each step
+                    check_pages(store.db)
+                    looked_at = newest
         return found
 
     return step
