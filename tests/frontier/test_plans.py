@@ -152,4 +152,9 @@ def test_a_chunk_of_pages_reads_no_more_than_it_must(
     for newest in (False, True):
         reader.page_chunk(where, 5, 100, 10, newest)
     assert [steps[0] for steps in plans] == 2 * [f"SEARCH pages USING {plan}"]
+    for newest in (False, True):
+        reader.pages_with(where, [7, 5], newest)
+    assert [steps[0] for steps in plans[2:]] == 2 * [
+        "SEARCH pages USING INTEGER PRIMARY KEY (rowid=?)"
+    ]
     assert "USE TEMP B-TREE FOR ORDER BY" not in {step for steps in plans for step in steps}

@@ -7,15 +7,17 @@ import tracemalloc
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lycosa
 from lycosa.archive.frames import read_lines
 from lycosa.archive.text import iter_rows
+from lycosa.frontier.filters import Filter
 from lycosa.frontier.protocol import open_reader
+from lycosa.reading import chunks as some
 from lycosa.reading import contents
-from lycosa.reading import crawl as room
 from lycosa.reading.directories import DamagedSegment, Elsewhere
 from lycosa.records import PageRow, Url
 from reading.conftest import Made
@@ -94,9 +96,12 @@ def test_a_frame_is_read_once_for_a_chunk(
     assert sorted(read) == sorted(frames)
 
 
-@pytest.mark.parametrize(("chunk", "window"), [(1, 1), (3, 50), (7, 10_000), (1000, 13)])
+@pytest.mark.parametrize(
+    ("chunk", "window", "ids"),
+    [(1, 1, 1), (3, 50, 3), (7, 10_000, 8), (2, 9, 100), (1000, 13, 5)],
+)
 def test_chunks_of_any_size_give_the_same(
-    crawl: lycosa.Crawl, monkeypatch: pytest.MonkeyPatch, chunk: int, window: int
+    crawl: lycosa.Crawl, monkeypatch: pytest.MonkeyPatch, chunk: int, window: int, ids: int
 ) -> None:
     def listed() -> list[list[int]]:
         return [
@@ -104,15 +109,39 @@ def test_chunks_of_any_size_give_the_same(
             [page.id for page in crawl.pages(newest=True)],
             [page.id for page in crawl.pages(domain=["d1.test", "d2.test"])],
             [page.id for page in crawl.pages(domain="d3.test", newest=True, limit=4)],
+            [page.id for page in crawl.pages(domain=["d4.test", "d5.test"], newest=True)],
+            [page.id for page in crawl.pages(domain="d4.test", outcome="ok", limit=7)],
             [page.id for page in crawl.texts(label="listing")],
+            [page.id for page in crawl.texts(domain=["d6.test", "d1.test"])],
         ]
 
     before = listed()
-    monkeypatch.setattr(room, "CHUNK", chunk)
-    monkeypatch.setattr(room, "WINDOW", window)
+    monkeypatch.setattr(some, "CHUNK", chunk)
+    monkeypatch.setattr(some, "WINDOW", window)
+    monkeypatch.setattr(some, "IDS", ids)
     monkeypatch.setattr(contents, "MOST_CHARS", 100 * chunk)
     assert listed() == before
     assert [len(ids) for ids in before][:4] == [120, 120, 20, 4]
+
+
+def test_a_large_domain_is_looked_through_now_and_then(
+    crawl: lycosa.Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each statement that asks for a domain begins at its first page: with one for each chunk, a
+    list would cost the square of its length."""
+    monkeypatch.setattr(some, "CHUNK", 2)
+    monkeypatch.setattr(some, "IDS", 6)
+    asked: list[str] = []
+    for name in ("rows", "stream"):
+        real = getattr(crawl._reader._source, name)
+
+        def noted(statement: str, values: dict[str, object], real: Any = real) -> Any:
+            asked.extend(values.keys() & {"domains"})
+            return real(statement, values)
+
+        monkeypatch.setattr(crawl._reader._source, name, noted)
+    assert [len(chunk) for chunk in crawl.chunks(Filter(domains=("d1.test",)))] == 5 * [2]
+    assert len(asked) == 2  # ten pages, six ids at once
 
 
 @pytest.mark.parametrize(
@@ -168,8 +197,8 @@ def test_memory_stays_small(plain: Made, monkeypatch: pytest.MonkeyPatch) -> Non
             tracemalloc.stop()
         return found
 
-    monkeypatch.setattr(room, "CHUNK", 50)
-    monkeypatch.setattr(room, "WINDOW", 500)
+    monkeypatch.setattr(some, "CHUNK", 50)
+    monkeypatch.setattr(some, "WINDOW", 500)
     assert peak(plain.root.parent / "large") < 4 * peak(plain.root) + 1_000_000
 
 

@@ -8,6 +8,7 @@ same named values in both dialects.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -188,12 +189,36 @@ class Reader:
         """Pages that fit a filter, with their ids, in the order of these: at most `limit`, with
         ids behind `after` and up to `to`. Without a domain in the filter it reads every row
         between the two: the caller keeps them near enough."""
+        order = self._order(where, newest)
+        statement, values = self._pages_statement(("id", *PAGES), where, (after, to), order, limit)
+        return _numbered(self._source.rows(statement, values))
+
+    def page_ids(
+        self, where: Filter, after: int, to: int, limit: int, newest: bool = False
+    ) -> array[int]:
+        """The ids alone of what `page_chunk` finds. With a domain in the filter both look through
+        all its pages, so what takes many chunks asks for their ids first."""
+        order = self._order(where, newest)
+        statement, values = self._pages_statement(("id",), where, (after, to), order, limit)
+        return array("q", (ident for (ident,) in self._source.stream(statement, values)))
+
+    def pages_with(
+        self, where: Filter, ids: Sequence[int], newest: bool = False
+    ) -> list[tuple[int, PageRow]]:
+        """Those of the pages with these ids that fit a filter, in the order of their ids; its
+        domains are not asked about."""
+        values: dict[str, Any] = {"ids": self._source.numbers(sorted(ids))}
+        tested = self._tested([self._sql["with_ids"]], where, values)
+        order = "DESC" if newest else "ASC"
+        columns = ", ".join(("id", *PAGES))
+        statement = f"SELECT {columns} FROM pages WHERE {tested} ORDER BY id {order}"
+        return _numbered(self._source.rows(statement, values))
+
+    def _order(self, where: Filter, newest: bool) -> str:
         # A domain's pages are few: PostgreSQL finds them by their index and sorts them. In the
         # order of ids it might look through the whole table for them.
         sort = where.domain_ids and self._source.dialect == "postgres"
-        order = f"id{' + 0' if sort else ''} {'DESC' if newest else 'ASC'}"
-        statement, values = self._pages_statement(("id", *PAGES), where, (after, to), order, limit)
-        return [(row.pop("id"), page_row(row)) for row in self._source.rows(statement, values)]
+        return f"id{' + 0' if sort else ''} {'DESC' if newest else 'ASC'}"
 
     def _pages_statement(
         self,
@@ -210,16 +235,23 @@ class Reader:
         if where.domain_ids:
             values["domains"] = self._source.numbers(where.domain_ids)
             marked.append(self._sql["pages_of"])
+        tested = self._tested(marked, where, values)
+        return (
+            f"SELECT {', '.join(columns)} FROM pages WHERE {tested} ORDER BY {order}"
+            f" LIMIT {given('limit')}",
+            values,
+        )
+
+    def _tested(self, marked: list[str], where: Filter, values: dict[str, Any]) -> str:
+        """Conditions with those of a filter, whose values are added."""
+        given = partial(parameter, self._source.dialect)
+        tests = list(marked)
         for test, compared in conditions(where):
             names = [f"value{len(values) + n}" for n in range(len(compared))]
             values.update(zip(names, compared, strict=True))
             marks = ", ".join(map(given, names))
-            marked.append(f"{test} ({marks})" if test.endswith(" IN") else f"{test} {marks}")
-        listed, tested = ", ".join(columns), " AND ".join(marked)
-        return (
-            f"SELECT {listed} FROM pages WHERE {tested} ORDER BY {order} LIMIT {given('limit')}",
-            values,
-        )
+            tests.append(f"{test} ({marks})" if test.endswith(" IN") else f"{test} {marks}")
+        return " AND ".join(tests)
 
     def newest_page(self) -> int:
         """The id of the page that was recorded last; 0 if there is none."""
@@ -359,3 +391,7 @@ class Reader:
         """Every node stops its engines when it reads this, within a second."""
         with self._source.writing() as run:
             run(self._sql["setting_put"], {"key": STOP_KEY, "value": "1"})
+
+
+def _numbered(rows: list[dict[str, Any]]) -> list[tuple[int, PageRow]]:
+    return [(row.pop("id"), page_row(row)) for row in rows]

@@ -20,6 +20,7 @@ from lycosa.errors import LycosaError, UserError
 from lycosa.frontier.filters import EVERY_PAGE, Filter
 from lycosa.frontier.keys import STARTED_KEY
 from lycosa.reading import contents
+from lycosa.reading.chunks import chunks
 from lycosa.reading.directories import DamagedSegment, Directories, Elsewhere
 from lycosa.reading.domains import domain_facts
 from lycosa.reading.examples import examples
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from lycosa.frontier.protocol import Place
     from lycosa.frontier.reader import Reader
 
-CHUNK = 2_000  # pages of one statement
-WINDOW = 20_000  # ids that one statement looks through
 IfMissing = Literal["raise", "skip"]
 PageKind = TypeVar("PageKind", bound=Page)
 
@@ -209,20 +208,8 @@ class Crawl:
         """Rows of pages with their ids, in the order of these, some at a time: those behind
         `after`, up to `to` or to the newest of now, at most `limit`."""
         end = self._reader.newest_page() if to is None else to
-        step = end if where.domain_ids else WINDOW
         left = end if limit is None else limit
-        while after < end and left > 0:
-            low, high = (max(after, end - step), end) if newest else (after, min(after + step, end))
-            most = min(CHUNK, left)
-            chunk = self._reader.page_chunk(where, low, high, most, newest)
-            if chunk:
-                yield chunk
-            left -= len(chunk)
-            full = len(chunk) == most
-            if newest:
-                end = chunk[-1][0] - 1 if full else low
-            else:
-                after = chunk[-1][0] if full else high
+        yield from chunks(self._reader, where, after, end, newest, left)
 
     def edges(self) -> Iterator[HostEdge]:
         """Which host links to which, as commits had it: the same pair comes several times."""

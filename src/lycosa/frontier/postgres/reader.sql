@@ -28,6 +28,9 @@ SELECT id, {page_columns} FROM pages WHERE domain_id = %(id)s AND fp = %(fp)s;
 -- pages_of: a condition for the pages of some domains
 domain_id = ANY (%(domains)s)
 
+-- with_ids: a condition for the pages that have these ids
+id = ANY (%(ids)s)
+
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- of some
 SELECT {place_columns} FROM pages

@@ -37,6 +37,9 @@ id IN (
     SELECT id FROM pages WHERE id > (SELECT coalesce(max(last), 0) FROM page_rolls)
         AND id > :after AND id <= :to AND domain_id IN (SELECT value FROM json_each(:domains)))
 
+-- with_ids: a condition for the pages that have these ids
+id IN (SELECT value FROM json_each(:ids))
+
 -- pages_placed: pages and where their text and WARC records are, some at a time; of all segments, or
 -- (as JSON) of some
 SELECT {place_columns} FROM pages
