@@ -15,7 +15,7 @@ from lycosa.engine.page_rows import http_date_ms
 from lycosa.engine.sent_links import SentLinks
 from lycosa.engine.visit_result import Result
 from lycosa.page.simhash import simhash
-from lycosa.records import Flag, Response, Truncated
+from lycosa.records import Flag, Response, Truncated, Url
 from lycosa.urls.fingerprint import content_hash
 from lycosa.urls.scope import ScopeRules
 from support.cpu import cpu_seconds
@@ -40,6 +40,36 @@ def test_a_page_becomes_a_row_a_text_and_links() -> None:
     assert bench.urls == ["https://a.test/x", "https://b.test/y"]
     assert {link[3] for link in bench.links} == {2}
     assert (bench.stats.pages, bench.stats.ok, bench.held.pages) == (1, 1, 1)
+
+
+def test_what_a_visit_found_before_its_page_is_not_found_again_by_it() -> None:
+    """robots.txt says that it is a sitemap, and where it was found is not so deep."""
+    bench = Bench()
+    result = Result(bench.held, 1.0, 2.0, requests=2)
+    result.found = [
+        (Url("https://a.test/sitemap.xml"), 0, int(Flag.SITEMAP)),
+        (Url("https://a.test/moved"), 1, 0),
+    ]
+    body = b"<a href=/x>x</a> <a href=/sitemap.xml>map</a> <a href=/moved>m</a>"
+    head = f"HTTP/1.1 200 X\r\n{HTML}\r\n\r\n".encode()
+    response = Response(made_request("https://a.test/p"), 200, head, body)
+    result.page = (queued("https://a.test/p", depth=3, order=7), response)
+    bench.harvest.take(result, bench.batch, bench.stats)
+    found = {link[2]: (link[3], link[5]) for link in bench.links}
+    assert found == {
+        "https://a.test/sitemap.xml": (0, Flag.SITEMAP),
+        "https://a.test/moved": (1, 0),
+        "https://a.test/x": (4, 0),
+    }
+    assert len(bench.links) == 3
+
+
+def test_a_page_is_wanted_if_one_of_its_names_is() -> None:
+    """Both names have one fingerprint; the first is too long."""
+    bench = Bench()
+    long = "&".join(f"utm_{n}={'y' * 40}" for n in range(40))
+    bench.page(f"<a href='/x?{long}'>x</a> <a href=/x>x</a>".encode())
+    assert bench.urls == ["https://a.test/x"]
 
 
 def test_base_href_counts_relative_to_the_page() -> None:

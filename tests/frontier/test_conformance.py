@@ -13,7 +13,7 @@ from lycosa.records import Flag, Origin, QueuedUrl
 from lycosa.urls.domains import domain_id
 from lycosa.urls.fingerprint import fingerprint
 from support.logs import queued_in
-from support.made import link, made_page, page_of
+from support.made import block, link, made_page, page_of
 
 
 def seed(bench: Bench, *urls: str) -> None:
@@ -231,6 +231,28 @@ def test_a_redirect_target_never_seen_is_recorded_and_seen(bench: Bench) -> None
     assert bench.frontier.commit(engine_id, batch(1, pages=[moved, target])).total_pages == 2
     bench.frontier.commit(engine_id, batch(2, links=[link("https://a.test/b", 1)]))
     assert bench.frontier.refill([ident])[ident] == []
+
+
+def test_a_sitemap_that_a_page_links_to_is_a_sitemap(bench: Bench) -> None:
+    """Of what robots.txt says and what the page of the same visit links to, the first counts, also
+    where the page's links come as a block."""
+    seed(bench, "https://a.test/1")
+    engine_id = engine(bench)
+    (lease,) = bench.frontier.lease(engine_id, 1)
+    maps = [link(f"https://a.test/{name}.xml", 0, Flag.SITEMAP) for name in ("map", "other")]
+    links = [link(f"https://a.test/{name}", 1) for name in ("2", "map.xml", "3")]
+    made = batch(1, links=[link("https://b.test/"), *maps])
+    made.blocks = [block(links)]
+    result = bench.frontier.commit(engine_id, made)
+    assert result.added[lease.domain_id] == 4
+    queue = bench.frontier.refill([lease.domain_id])[lease.domain_id]
+    assert {url.url: (url.depth, url.flags) for url in queue} == {
+        "https://a.test/1": (0, lease.urls[0].flags),
+        "https://a.test/map.xml": (0, Flag.SITEMAP),
+        "https://a.test/other.xml": (0, Flag.SITEMAP),
+        "https://a.test/2": (1, 0),
+        "https://a.test/3": (1, 0),
+    }
 
 
 def test_a_waiting_url_does_not_block_the_others(bench: Bench) -> None:

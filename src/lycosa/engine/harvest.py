@@ -471,7 +471,10 @@ class Harvest:
         if reason:
             _count(stats.drops, reason, 1)
         else:
-            batch.links.append((domain_id(domain), fingerprint(url), url, depth, domain, flags))
+            # A page of the same visit may link to it: that link is deeper, and has no flags.
+            fp = fingerprint(url)
+            self.sent.add(fp)
+            batch.links.append((domain_id(domain), fp, url, depth, domain, flags))
 
 
 def _note_edges(edges: dict[tuple[str, str], int], source: str, targets: dict[str, int]) -> None:

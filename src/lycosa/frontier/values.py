@@ -106,8 +106,11 @@ class Batch:
         return len(self.links) + self.in_blocks
 
     def all_links(self) -> list[Link]:
-        """Those in blocks, too."""
-        return [*(link for block in self.blocks for link in block.links()), *self.links]
+        """Those in blocks, too. The store takes them in this order, and of one URL the first:
+        what a page links to and robots.txt calls a sitemap is a sitemap."""
+        flagged = [link for link in self.links if link[5]]
+        plain = [link for link in self.links if not link[5]]
+        return [*flagged, *(link for block in self.blocks for link in block.links()), *plain]
 
     def visited(self) -> set[int]:
         """The domains that an engine must hold to commit it. Where a redirect led (an order below

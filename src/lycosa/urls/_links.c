@@ -347,10 +347,11 @@ static int pack(Page *page, const Joined *joined) {
 static int send(Page *page, const Joined *joined) {
     int64_t *slot = slot_of(page, joined->fp);
     if (*slot == joined->fp) return 0;
-    int own = joined->origin->own;
-    if (own && pack(page, joined) < 0) return -1;
-    *slot = joined->fp;
-    if (own) return 0;
+    if (joined->origin->own) {
+        if (pack(page, joined) < 0) return -1;
+        *slot = joined->fp;
+        return 0;
+    }
     PyObject *place = joined->origin->place, *link = NULL;
     PyObject *url = PyUnicode_FromStringAndSize(joined->text, joined->size);
     PyObject *number = url == NULL ? NULL : PyLong_FromLongLong(joined->fp);
@@ -358,6 +359,7 @@ static int send(Page *page, const Joined *joined) {
         link = PyTuple_Pack(6, PyTuple_GetItem(place, 0), number, url, page->depth,
                             PyTuple_GetItem(place, 1), page->flags);
     int failed = link == NULL ? -1 : PyList_Append(page->links, link);
+    if (failed == 0) *slot = joined->fp;
     /* Numbers and strings are in no cycle: the collector need not look at each link. */
     if (link != NULL) PyObject_GC_UnTrack(link);
     Py_XDECREF(link);

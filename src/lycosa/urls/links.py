@@ -69,7 +69,8 @@ class LinkResolver:
         self.dropped = 0  # hrefs of the last page that there was no time for
 
     def resolve(self, hrefs: list[str], base: str) -> list[ResolvedLink]:
-        """The distinct good links of a page, in order; `base` is canonical."""
+        """The distinct good links of a page, in order; `base` is canonical. Two URLs with one
+        fingerprint both come: a rule may refuse the first of them."""
         self._work, self.dropped = _PARSED * _COST, 0
         if not hrefs:
             return []  # nearly always: nor is there a memo to be kept for its directory
@@ -80,7 +81,7 @@ class LinkResolver:
         rooted, relative = self._memo(origin), self._memo(directory)
         in_origin, in_directory = rooted.get, relative.get
         before = len(rooted) + len(relative)
-        seen: set[int] = set()
+        seen: set[str] = set()
         links: list[ResolvedLink] = []
         for href in hrefs:
             found = in_origin(href)
@@ -93,8 +94,8 @@ class LinkResolver:
                         found = _join(href, directory, plain_relative, place, relative)
                     if found is None:
                         found = self._find(href, base, origin, directory, rooted, relative)
-            if found and found[1] not in seen:
-                seen.add(found[1])
+            if found and found[2] not in seen:
+                seen.add(found[2])
                 links.append(found)
         self._count += len(rooted) + len(relative) - before
         return links

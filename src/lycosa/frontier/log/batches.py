@@ -102,11 +102,20 @@ class FoundLinks(NamedTuple):
 
 
 def found_links(batch: Batch) -> FoundLinks:
-    """The links of a batch."""
+    """The links of a batch, in the order of `Batch.all_links`: of each domain those with flags,
+    then its blocks, then the others."""
     blocks: BlocksOf = {}
     for block in batch.blocks:
         blocks.setdefault(block.domain_id, []).append(block)
-    return FoundLinks(by_domain(batch.links), blocks)
+    flagged = [link for link in batch.links if link[5]]
+    if not flagged:
+        return FoundLinks(by_domain(batch.links), blocks)
+    links = by_domain([*flagged, *(link for link in batch.links if not link[5])])
+    for ident in {link[0] for link in flagged} & blocks.keys():
+        first = sum(1 for link in links[ident] if link[5])
+        some = [link for block in blocks.pop(ident) for link in block.links()]
+        links[ident][first:first] = some
+    return FoundLinks(links, blocks)
 
 
 def unpacked(found: FoundLinks, held: Set[int]) -> FoundLinks:
