@@ -44,6 +44,32 @@ def crawled(bench: Bench, *urls: str, outcome: str = "connect", status: int = 0)
     return engine_id
 
 
+def test_labels_of_pages_that_are_queued_again_are_no_longer_counted(bench: Bench) -> None:
+    seed(bench, *(f"https://a.test/{n}" for n in range(4)))
+    engine_id = bench.frontier.register("host", 1)
+
+    def fetched(number: int, lease: Lease, labels: list[str]) -> None:
+        done = [page_of(url) for url in lease.urls]
+        for page, label in zip(done, labels, strict=True):
+            page.label = label
+        counts = {"content": labels.count("content") + 3 * (number - 1)}
+        back = release(lease, bench.clock.ms + 70_000)
+        made = batch(number, pages=done, released=[back], stats=Stats(labels=counts).to_dict())
+        bench.frontier.commit(engine_id, made)
+
+    (lease,) = bench.frontier.lease(engine_id, 1)
+    fetched(1, lease, ["content", "content", "content", ""])
+    assert told(bench)["labels"] == {"content": 3}
+    again = [key(url.url) for url in lease.urls[1:]]
+    assert sum(bench.frontier.requeue(again, text_lost=True).values()) == 3
+    assert told(bench)["labels"] == {"content": 1}
+    (lease,) = lease_after(bench, engine_id, 70)
+    fetched(2, lease, ["content", "content", "content"])
+    assert told(bench)["labels"] == {"content": 4}
+    assert sum(bench.frontier.requeue(again, text_lost=True).values()) == 3
+    assert told(bench)["labels"] == {"content": 1}
+
+
 def lease_after(bench: Bench, engine_id: int, seconds: float) -> list[Lease]:
     bench.clock.pass_seconds(seconds)
     return bench.frontier.lease(engine_id, 10)

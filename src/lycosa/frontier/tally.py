@@ -16,7 +16,9 @@ from lycosa.records import Flag, Url
 
 TEXT_LOST = Outcome.TEXT_LOST  # outcome of a page whose text is gone and is not to be fetched again
 Key = tuple[int, int]  # domain_id, fp
-Done = tuple[int, int, Url, int, int, str]  # domain_id, fp, url, depth, status, outcome
+NOTHING: Mapping[str, int] = {}
+# domain_id, fp, url, depth, status, outcome, label
+Done = tuple[int, int, Url, int, int, str, str]
 
 
 def counted(stored: str, outcomes: Iterable[str], more: Mapping[str, int]) -> str:
@@ -27,9 +29,17 @@ def counted(stored: str, outcomes: Iterable[str], more: Mapping[str, int]) -> st
     return orjson.dumps(counts).decode()
 
 
-def taken_back(outcomes: Iterable[str]) -> dict[str, int]:
-    """What to add for pages that are no longer recorded so."""
-    return {outcome: -count for outcome, count in Counter(outcomes).items()}
+def taken_back(names: Iterable[str]) -> dict[str, int]:
+    """What to add for pages that are no longer recorded so; names are outcomes, or labels."""
+    return {name: -count for name, count in Counter(names).items() if name}
+
+
+def stats_with_labels(stored: str, more: Mapping[str, int]) -> str:
+    """The stats of a row with other counts of labels, which engines count for themselves."""
+    stats = orjson.loads(stored)
+    labels: Counter[str] = Counter(stats.get("labels", {}))
+    labels.update(more)
+    return orjson.dumps({**stats, "labels": labels}).decode()
 
 
 def flags_again(url: str, depth: int, outcome: str) -> int:

@@ -15,7 +15,16 @@ from lycosa.frontier.postgres.connection import Int8s, int8s, texts
 from lycosa.frontier.postgres.logs import Logs
 from lycosa.frontier.postgres.store import PostgresStore
 from lycosa.frontier.postgres.tokens import Tokens
-from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
+from lycosa.frontier.tally import (
+    NOTHING,
+    TEXT_LOST,
+    Done,
+    Key,
+    counted,
+    flags_again,
+    stats_with_labels,
+    taken_back,
+)
 from lycosa.outcomes import Outcome
 from lycosa.urls.canonical import split
 
@@ -63,7 +72,7 @@ class PagesAgain:
         if not keys:
             return []
         rows = self._store.rows("pages_again", **_arrays(keys), anyway=anyway)
-        return sorted((d, f, url, depth, status, out) for d, f, url, depth, status, out in rows)
+        return sorted((d, f, url, *more) for d, f, url, *more in rows)
 
     def _enter_again(self, done: list[Done], now: int) -> None:
         by_domain: dict[int, list[Done]] = {}
@@ -74,7 +83,7 @@ class PagesAgain:
         for ident, pages in by_domain.items():
             urls = [
                 (ident, fp, url, depth, "", flags_again(url, depth, outcome))
-                for _, fp, url, depth, _, outcome in pages
+                for _, fp, url, depth, _, outcome, _ in pages
             ]
             chunks = delivery(
                 ident,
@@ -98,15 +107,23 @@ class PagesAgain:
             self._store.execute("domain_pages_less", ids=int8s(ids), pages=pages)
         self._tokens.wake(queued, now)  # with what is left of their counts
         gone = taken_back(page[5] for page in done)
-        self._account_again(gone, now, pages=responses.total(), queued=len(done))
+        labels = taken_back(page[6] for page in done)
+        self._account_again(gone, now, labels, pages=responses.total(), queued=len(done))
         self._store.put({FINISHED_KEY: 0})
 
     def _account_again(
-        self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0
+        self,
+        outcomes: Mapping[str, int],
+        now: int,
+        labels: Mapping[str, int] = NOTHING,
+        pages: int = 0,
+        queued: int = 0,
     ) -> None:
         self._adder.account(now, 0, 0)
-        outcomes = counted(self._store.one("outcomes_taken"), (), changes)
-        self._store.execute("account_again", pages=pages, queued=queued, outcomes=outcomes)
+        [(told, stats)] = self._store.rows("counts_taken")
+        counts = {"pages": pages, "queued": queued, "outcomes": counted(told, (), outcomes)}
+        stats = stats_with_labels(stats, labels)
+        self._store.execute("account_again", **counts, stats=stats)
 
 
 def _arrays(keys: Sequence[Key]) -> dict[str, Int8s]:

@@ -1,7 +1,7 @@
 -- pages_again: pages are no longer done, unless their text is kept (or whether it is or not)
 DELETE FROM pages AS p USING unnest(%(domains)s, %(fps)s) AS u (domain_id, fp)
 WHERE p.domain_id = u.domain_id AND p.fp = u.fp AND (p.text_segment = 0 OR %(anyway)s)
-RETURNING p.domain_id, p.fp, p.url, p.depth, p.status, p.outcome;
+RETURNING p.domain_id, p.fp, p.url, p.depth, p.status, p.outcome, p.label;
 
 -- texts_lost: the text of pages is gone, and their outcome says so
 UPDATE pages AS p SET outcome = %(outcome)s, text_segment = 0, text_frame = 0, text_offset = 0
@@ -26,10 +26,10 @@ WHERE o.domain_id = u.id AND o.origin = u.name AND (o.failures > 0 OR o.reason <
 UPDATE domains AS d SET pages = greatest(0, d.pages - u.pages)
 FROM unnest(%(ids)s, %(pages)s) AS u (id, pages) WHERE d.id = u.id;
 
--- outcomes_taken: what row 0 says of pages that people took back
-SELECT outcomes FROM engines WHERE id = 0 FOR UPDATE;
+-- counts_taken: what row 0 says of pages that people took back
+SELECT outcomes, stats FROM engines WHERE id = 0 FOR UPDATE;
 
 -- account_again: pages became queued URLs again, or have another outcome now
 UPDATE engines SET pages = pages - %(pages)s, queued = queued + %(queued)s,
-    outcomes = %(outcomes)s
+    outcomes = %(outcomes)s, stats = %(stats)s
 WHERE id = 0;

@@ -16,7 +16,16 @@ from lycosa.frontier.sqlite.connection import errors_mapped
 from lycosa.frontier.sqlite.logs import Logs
 from lycosa.frontier.sqlite.pages import Pages
 from lycosa.frontier.sqlite.store import SqliteStore, json_ids
-from lycosa.frontier.tally import TEXT_LOST, Done, Key, counted, flags_again, taken_back
+from lycosa.frontier.tally import (
+    NOTHING,
+    TEXT_LOST,
+    Done,
+    Key,
+    counted,
+    flags_again,
+    stats_with_labels,
+    taken_back,
+)
 from lycosa.outcomes import Outcome
 from lycosa.urls.canonical import split
 
@@ -74,7 +83,7 @@ class PagesAgain:
         for ident, pages in _by_domain(done).items():
             urls = [
                 (ident, fp, url, depth, "", flags_again(url, depth, outcome))
-                for _, fp, url, depth, _, outcome in pages
+                for _, fp, url, depth, _, outcome, _ in pages
             ]
             puts += [
                 (ident, chunk)
@@ -97,15 +106,22 @@ class PagesAgain:
         less = [(count, ident) for ident, count in responses.items()]
         self._db.executemany(SQL["domain_pages_less"], less)
         gone = taken_back(page[5] for page in done)
-        self._account_again(gone, now, pages=responses.total(), queued=len(done))
+        labels = taken_back(page[6] for page in done)
+        self._account_again(gone, now, labels, pages=responses.total(), queued=len(done))
         self._store.put({FINISHED_KEY: 0})
 
     def _account_again(
-        self, changes: Mapping[str, int], now: int, pages: int = 0, queued: int = 0
+        self,
+        outcomes: Mapping[str, int],
+        now: int,
+        labels: Mapping[str, int] = NOTHING,
+        pages: int = 0,
+        queued: int = 0,
     ) -> None:
         self._adder.account(now, 0, 0)
-        outcomes = counted(self._store.one("outcomes_taken"), (), changes)
-        values = {"pages": pages, "queued": queued, "outcomes": outcomes}
+        told, stats = self._db.execute(SQL["counts_taken"]).fetchone()
+        values = {"pages": pages, "queued": queued, "outcomes": counted(told, (), outcomes)}
+        values["stats"] = stats_with_labels(stats, labels)
         self._db.execute(SQL["account_again"], values)
 
 

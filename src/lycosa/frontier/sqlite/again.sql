@@ -1,6 +1,6 @@
 -- pages_again: pages that are done (their ids as JSON), unless their text is kept (or, by 1, whether it
 -- is or not)
-SELECT id, domain_id, fp, url, depth, status, outcome FROM pages
+SELECT id, domain_id, fp, url, depth, status, outcome, label FROM pages
 WHERE id IN (SELECT value FROM json_each(:ids)) AND (text_segment = 0 OR :anyway)
 ORDER BY domain_id, fp;
 
@@ -22,9 +22,10 @@ WHERE domain_id = ? AND origin = ? AND (failures > 0 OR reason <> '');
 -- domain_pages_less: fewer pages of a domain are done
 UPDATE domains SET pages = max(0, pages - ?) WHERE id = ?;
 
--- outcomes_taken: what row 0 says of pages that people took back
-SELECT outcomes FROM engines WHERE id = 0;
+-- counts_taken: what row 0 says of pages that people took back
+SELECT outcomes, stats FROM engines WHERE id = 0;
 
 -- account_again: pages became queued URLs again, or have another outcome now
-UPDATE engines SET pages = pages - :pages, queued = queued + :queued, outcomes = :outcomes
+UPDATE engines SET pages = pages - :pages, queued = queued + :queued, outcomes = :outcomes,
+    stats = :stats
 WHERE id = 0;
