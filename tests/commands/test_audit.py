@@ -4,8 +4,10 @@ from lycosa.archive.address_audit import AddressReport
 from lycosa.archive.audit import AuditReport, audit_visits
 from lycosa.archive.ledger import LedgerVisit
 from lycosa.commands.audit import address_lines, report_lines
-from lycosa.commands.complaint import Complaint, answer
+from lycosa.commands.complaint import Complaint, _note_pages, answer
 from lycosa.reading.domains import visit_values
+from lycosa.reading.values import page_of
+from support.made import made_page
 
 NOW = 1_800_000_000_000
 
@@ -38,6 +40,26 @@ def test_a_rude_crawl_does_not() -> None:
     lines = report_lines(audit_visits([visit(0, 500), visit(60_500, 61_000)], 70), 70)
     assert "NOT POLITE: 1 visits came too soon, 0 overlapped." in lines
     assert "the next began 60.000 s later, 70 s were needed (engines 1 and 1)" in lines[-1]
+
+
+def test_a_page_is_told_with_its_own_visit_where_few_are_shown() -> None:
+    """Visits may come within the second by which the clocks of a visit and its page may differ."""
+    found = Complaint("example.org", "lycosa", "lycosa", "a@b.org", 0.02)
+    found.visits = visit_values([visit(100 * n, 100 * n + 20) for n in range(12)])
+    urls = [f"https://example.org/{n}" for n in range(12)]
+    pages = [
+        page_of(n + 1, made_page(url, fetched_ms=NOW + 100 * n + 21)) for n, url in enumerate(urls)
+    ]
+    for limit in (1, 3, 12, 20):
+        found.urls.clear()
+        _note_pages(found, pages, (), limit)
+        shown = urls[-limit:]
+        assert {n: [text.split()[0] for text in each] for n, each in found.urls.items()} == {
+            n: [url] for n, url in enumerate(shown)
+        }
+    found.urls.clear()
+    _note_pages(found, pages, (), 0)
+    assert found.urls == {}
 
 
 def test_a_delay_that_was_shorter_before_is_told() -> None:

@@ -181,6 +181,23 @@ def test_figures_of_a_held_domain_are_those_of_now(queueing: Made) -> None:
             assert [each.value for each in crawl.domains("queued")] == [8, 1]
 
 
+def test_no_pause_is_told_where_visits_may_be_missing(plain: Made) -> None:
+    """Of each ledger the last visits are looked for. In the gap between those of one and of another
+    there may be more."""
+    first = 1_800_000_000_000
+    for engine_id, begins in ((98, first), (99, first + 3_600_000)):
+        ledger = Ledger(plain.root, engine_id, 1 << 20)
+        for n in range(30):
+            at = begins + 10_000 * n
+            ledger.note_started([("d1.test", at)])
+            ledger.ended("d1.test", 1, at + 500, 1, "192.0.2.1", "ok")
+        ledger.close()
+    with plain.open() as crawl:
+        visits = crawl.domain("d1.test").visits
+    assert [visit.pause for visit in visits] == 19 * [9.5] + [None]
+    assert visits[-1].started_ms == first + 3_600_000 + 100_000
+
+
 def test_visits_are_found_from_the_end_of_the_ledgers(plain: Made) -> None:
     ledger = Ledger(plain.root, 99, 1 << 20)
     for n in range(40):

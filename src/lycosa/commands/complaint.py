@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -112,16 +112,17 @@ def _note_pages(
         each.origin: (each.fetched_ms, Rules.load(each.rules)) for each in origins if each.rules
     }
     shown = found.visits[-limit:] if limit else []
-    ends = [visit.ended_ms for visit in shown]
+    ends = [visit.ended_ms for visit in found.visits]  # of all: a page may be of an earlier one
+    first = len(ends) - len(shown)
     for page in pages:
         if not _within(found, page.fetched_ms):
             continue
         found.pages += page.outcome != Outcome.ROBOTS
         at = bisect_left(ends, page.fetched_ms - LATE_MS)
-        near = [n for n in range(at, len(ends)) if ends[n] - page.fetched_ms <= LATE_MS]
-        if near:
-            best = min(near, key=lambda n: abs(ends[n] - page.fetched_ms))
-            found.urls.setdefault(best, []).append(_page_text(page))
+        near = range(at, bisect_right(ends, page.fetched_ms + LATE_MS))
+        best = min(near, key=lambda n: abs(ends[n] - page.fetched_ms), default=-1)
+        if best >= first:
+            found.urls.setdefault(best - first, []).append(_page_text(page))
         if page.status and page.outcome != Outcome.SITEMAP:
             _judge(found, page, rules)
 

@@ -86,13 +86,18 @@ def recent_visits(
         for number, path in listed(root, "visits")
     ]
     found: list[LedgerVisit] = []
+    since = 0  # before it visits may be missing: of each file the last ones were looked for
     for _, engine_id, path in sorted(files, reverse=True):
         if most <= 0:
             break
-        found += lately(path, engine_id, domain, limit, most)
+        some = lately(path, engine_id, domain, limit, most)
+        if len(some) == limit:
+            since = max(since, min(visit.start_ms for visit in some))
+        found += some
         most -= path.stat().st_size
     found.sort(key=lambda visit: (visit.start_ms, visit.end_ms))
-    return visit_values(found)[-limit:][::-1]
+    values = visit_values(found)[-limit:][::-1]
+    return [each if each.started_ms > since else replace(each, pause=None) for each in values]
 
 
 def visit_values(found: Sequence[LedgerVisit]) -> list[DomainVisit]:
