@@ -132,7 +132,7 @@ def test_a_port_that_is_taken_does_not_keep_a_crawl_from_running(tmp_path: Path)
         port = taken.getsockname()[1]
         crawl = crawl_of(web, tmp_path, "--dashboard-port", str(port))
         assert crawl.run() == 0
-    assert "no dashboard: The dashboard can't listen" in crawl.log.read_text()
+    assert "WARNING no dashboard: The dashboard can't listen" in crawl.log.read_text()
 
 
 def test_a_free_port_is_found_near_the_usual_one() -> None:

@@ -7,7 +7,6 @@ user wrote wrongly is refused, before anything begins.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -36,8 +35,7 @@ def dashboard_beside(values: Values, data_dir: Path, store: str) -> AbstractCont
     given = "dashboard-port" in values.given
     secret = bool(_of(values, "dashboard-token-file", None))
     orders = partial(_orders, values, data_dir, store, host)
-    say: Callable[[str], None] = log.info
-    return beside(orders, host, values["dashboard-port"], given, say, secret)
+    return beside(orders, host, values["dashboard-port"], given, log.info, log.warning, secret)
 
 
 def _orders(values: Values, data_dir: Path, store: str, host: str, port: int) -> DashboardOrders:

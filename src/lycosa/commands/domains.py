@@ -45,7 +45,10 @@ def list_lines(found: Sequence[DomainLine], sort: str, of: str, now_ms: int) -> 
     words, column = SORTED[sort]
     head = f"Domains {words}, the first {len(found):,}, from {of}:"
     if not found:
-        return [f"No domain is in the list {words}, made of {of}."]
+        return [
+            f"No domain is in the list {words}, made of {of}. What happens in a running crawl is in"
+            " it some seconds later."
+        ]
     rows = [("domain", column, "pages", "queued", "Crawl-delay", "now")]
     rows += [
         (

@@ -86,6 +86,7 @@ def beside(
     port: int,
     given: bool,
     say: Callable[[str], None],
+    warn: Callable[[str], None],
     secret: bool = False,
 ) -> Iterator[str]:
     """A context with a dashboard, and its address; with a sentence and '' if there can be none.
@@ -97,7 +98,7 @@ def beside(
     try:
         listening = bound(host, port, given)
     except (UserError, OSError) as error:
-        say(f"no dashboard: {error}")
+        warn(f"no dashboard: {error}")
         yield ""
         return
     told = orders(listening.getsockname()[1])
@@ -105,7 +106,7 @@ def beside(
         process = started(told, listening)
     except OSError as error:
         listening.close()
-        say(f"no dashboard: {error}")
+        warn(f"no dashboard: {error}")
         yield ""
         return
     listening.close()

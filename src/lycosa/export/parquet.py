@@ -34,7 +34,7 @@ def need_pyarrow() -> None:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise UserError(
-            f"Parquet needs pyarrow: install it with '{pip_install('lycosa[data]')}'."
+            f"Parquet needs pyarrow: install it with: {pip_install('lycosa[data]')}"
         ) from None
 
 

@@ -34,7 +34,7 @@ def need_duckdb() -> None:
         import duckdb  # noqa: F401
     except ImportError:
         raise UserError(
-            f"Queries need duckdb: install it with '{pip_install('lycosa[data]')}'."
+            f"Queries need duckdb: install it with: {pip_install('lycosa[data]')}"
         ) from None
 
 

@@ -32,15 +32,18 @@ class Hits:
     domains: int = 0
     urls: int = 0
     at_least: bool = False  # time was up before all URLs were counted
+    whole: int = 0  # of the domains, those that are hit as a whole
 
     @property
     def none(self) -> bool:
         return not self.domains and not self.urls
 
     def text(self) -> str:
-        """'3 domains and at least 120 queued URLs'."""
-        few = "at least " if self.at_least else ""
-        return f"{_count(self.domains, 'domain')} and {few}{_count(self.urls, 'queued URL')}"
+        """'3 domains and at least 120 queued URLs', or '120 queued URLs of 3 domains' where no more
+        of these is hit."""
+        urls = ("at least " if self.at_least else "") + _count(self.urls, "queued URL")
+        domains = _count(self.domains, "domain")
+        return f"{urls} of {domains}" if self.urls and not self.whole else f"{domains} and {urls}"
 
 
 def _count(number: int, what: str) -> str:
@@ -117,6 +120,7 @@ class Counter:
         hits = [self.total, *(self.by_line[line] for line in lines)]
         for each in hits:
             each.domains += len(ids)
+            each.whole += len(ids)
         for at in range(0, len(ids), _AT_ONCE):
             if not self._left():
                 for each in hits:
