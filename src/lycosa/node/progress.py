@@ -80,7 +80,7 @@ class Progress:
         stats.engines = max(1, engines)
         stats.queued, stats.domains = self._store.counts(now)
         self._rates.add(now, stats)
-        if warning := self._first_visits.look(stats, now - self.began):
+        if warning := self._first_visits.look(run, now - self.began):
             self._output.say(warning, log.warning)
         self.latest = Snapshot(
             elapsed=now - self.began,
